@@ -1,0 +1,14 @@
+"""One training sample with OpenCV: full decode, crop view, plain bilinear resize."""
+import cv2
+import numpy as np
+
+from peers.random_crop import SIZE, coin, random_box
+
+cv2.setNumThreads(0)
+
+
+def load_pixels(path):
+    image = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_COLOR_RGB)
+    x, y, width, height = random_box(image.shape[1], image.shape[0])
+    image = cv2.resize(image[y:y + height, x:x + width], (SIZE, SIZE), interpolation=cv2.INTER_LINEAR)
+    return cv2.flip(image, 1) if coin() else image

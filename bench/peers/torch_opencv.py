@@ -1,0 +1,12 @@
+"""torch's DataLoader with OpenCV."""
+from peers import opencv_sample, torch_files
+from peers.torch_normalize import normalize
+
+
+def load(path):
+    return normalize(opencv_sample.load_pixels(path))
+
+
+def images(batch_size, threads, antialias):
+    assert not antialias, "OpenCV's bilinear resize does not filter"
+    return torch_files.epochs(torch_files.ImageFiles(load), batch_size, threads)

@@ -1,0 +1,36 @@
+"""Where the harness keeps things: the repository, the ignored working folder and the data sets."""
+import os
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parent
+ROOT = BENCH.parent
+STATE = ROOT / ".bench"
+RESULTS = STATE / "results.jsonl"
+DATA = Path(os.environ.get("PENSTOCK_BENCH_DATA", STATE / "data"))
+
+JPEG_FOLDER = DATA / "d1"
+NPY_FOLDER = DATA / "d2" / "npy"
+NPY_FILE = DATA / "d2" / "all.npy"
+SMALL_SAMPLES_FILE = DATA / "d1k" / "samples.npy"
+DATA_RECIPE = DATA / "recipe.json"
+
+JPEG_COUNT = 4000
+NPY_COUNT = 2000
+NPY_SHAPE = (3, 224, 224)
+SMALL_SAMPLES_COUNT = 200_000
+
+
+def jpeg_files():
+    """(path, class number) of every JPEG, as a folder-of-classes data set lists them."""
+    files = []
+    classes = sorted(entry.name for entry in os.scandir(JPEG_FOLDER) if entry.is_dir())
+    for label, name in enumerate(classes):
+        folder = os.path.join(JPEG_FOLDER, name)
+        files += [(os.path.join(folder, file), label) for file in sorted(os.listdir(folder))
+                  if file.endswith(".jpg")]
+    return files
+
+
+def npy_files():
+    return [os.path.join(NPY_FOLDER, name) for name in sorted(os.listdir(NPY_FOLDER))
+            if name.endswith(".npy")]

@@ -1,0 +1,109 @@
+"""Measures Penstock beside other loaders and writes docs/benchmarks.md. `make bench` starts this.
+
+Sets up its own environments and data under .bench/ (the first run downloads about 5 GB), then runs
+every case in a process of its own, in rounds, in an order shuffled anew for each round, so that a
+drift of the machine hits all cases alike.
+
+usage: run.py [--only w1aa,w1plain,first,start,w2,scheduler,rss] [--repeats 5] [--cases penstock,DALI]
+"""
+import argparse
+import json
+import os
+import random
+import time
+
+import case_process
+import hardware
+import places
+import report
+import setup
+from workloads import WORKLOADS
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default=",".join(WORKLOADS), help="workloads, by comma")
+    parser.add_argument("--repeats", type=int, default=5, help="rounds")
+    parser.add_argument("--cases", default="", help="beginnings of case names, by comma; such a partial run is "
+                                                    "printed but not put into docs/benchmarks.md")
+    arguments = parser.parse_args()
+    arguments.only = arguments.only.split(",")
+    unknown = [key for key in arguments.only if key not in WORKLOADS]
+    if unknown:
+        parser.error(f"no workload {', '.join(unknown)}; there are {', '.join(WORKLOADS)}")
+    return arguments
+
+
+def chosen_cases(workload, prefixes, missing):
+    cases = [case for case in workload.cases if setup.NEEDS.get(case.peer) not in missing]
+    return [case for case in cases if case.name.startswith(prefixes)]
+
+
+def read_everything(folder):
+    """Brings the data into the page cache: storage is not what is compared here."""
+    for path, _, files in os.walk(folder):
+        for name in files:
+            with open(os.path.join(path, name), "rb") as file:
+                while file.read(1 << 22):
+                    pass
+
+
+class Run:
+    """One call of this script: what all of its results have in common, and where they go."""
+
+    def __init__(self, partial, repeats, missing, penstock_sources):
+        self.started = time.strftime("%Y-%m-%dT%H:%M:%S")
+        self.partial, self.repeats = partial, repeats
+        self.hardware = hardware.describe()
+        self.versions = {name: setup.versions(name, missing) for name in setup.REQUIRED}
+        if penstock_sources:
+            self.versions["venv"]["penstock sources"] = penstock_sources
+
+    def record(self, workload, case, number, **outcome):
+        row = {"run": self.started, "partial": self.partial, "workload": workload.key, "case": case.name,
+               "peer": case.peer, "options": case.options, "round": number, **outcome,
+               "hardware": self.hardware, "versions": self.versions[setup.environment_of(case.peer)]}
+        with open(places.RESULTS, "a") as results:
+            results.write(json.dumps(row) + "\n")
+        return row
+
+    def measure(self, workload, cases):
+        """All rounds of one workload. A case that fails is recorded once and left out from then on."""
+        rows = []
+        rounds = range(-1 if workload.warm_up else 0, self.repeats)
+        for number in rounds:
+            for case in random.Random(number).sample(cases, len(cases)):
+                label = f"{workload.key} {'warm-up' if number < 0 else f'{number + 1}/{self.repeats}'} {case.name}"
+                settings = ", ".join(f"{key}={value}" for key, value in case.options.items())
+                print(f"{label:45s} {settings:35s}", end=" ", flush=True)
+                try:
+                    values = case_process.run_case(workload, case)
+                except case_process.CaseFailed as failure:
+                    print("FAILED", failure, flush=True)
+                    rows.append(self.record(workload, case, number, error=str(failure)))
+                    cases = [other for other in cases if other is not case]
+                    continue
+                print(" ".join(f"{key}={value:.5g}" for key, value in values.items()), flush=True)
+                if number >= 0:
+                    rows.append(self.record(workload, case, number, values=values))
+        return rows
+
+
+def main():
+    arguments = parse_arguments()
+    missing = setup.prepare_environments()
+    setup.prepare_data()
+    prefixes = tuple(arguments.cases.split(","))
+    plan = [(WORKLOADS[key], chosen_cases(WORKLOADS[key], prefixes, missing)) for key in arguments.only]
+    needs_penstock = any(case.is_penstock for _, cases in plan for case in cases)
+    penstock_sources = setup.install_penstock("venv") if needs_penstock else None
+    read_everything(places.DATA)
+    run = Run(bool(arguments.cases), arguments.repeats, missing, penstock_sources)
+    rows = [row for workload, cases in plan for row in run.measure(workload, cases)]
+    print("\n" + report.tables(rows))
+    if not run.partial:
+        report.write()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+// What a loader did and who waited for whom. The same counters feed stats(), bench and, later,
+// the advisor.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "penstock/result.h"
+
+namespace penstock {
+
+enum class Stage : std::uint8_t { kRead, kDecode, kTransform, kCollate, kDeliver };
+constexpr std::size_t kStages = 5;
+std::string_view name_of(Stage stage);  // "read", "decode", ...
+
+struct StageStats {
+  double seconds = 0;       // busy, summed over threads
+  std::uint64_t items = 0;  // samples; batches for deliver
+  std::uint64_t bytes = 0;  // that came out of the stage
+  double wait_seconds = 0;  // collate: workers idle behind a full queue; deliver: the consumer
+};
+
+// planned = delivered + skipped + failed.
+struct Counts {
+  std::uint64_t planned = 0;    // samples of all batches that were asked for and came to an end
+  std::uint64_t delivered = 0;
+  std::uint64_t skipped = 0;    // bad samples left out (on_error="skip")
+  std::uint64_t failed = 0;     // samples of a batch that raised
+  std::uint64_t padded = 0;     // delivered samples that another rank has too
+  std::uint64_t replaced = 0;   // delivered samples that stand in for bad ones
+  std::uint64_t batches = 0;
+};
+
+struct EpochStats {
+  std::uint64_t epoch = 0;
+  Counts counts;
+  std::array<StageStats, kStages> stages{};
+  double seconds = 0;              // from the epoch's start to its last batch
+  double first_batch_seconds = 0;  // from the epoch's start to its first batch
+};
+
+struct LoaderStats {
+  Counts counts;
+  std::array<StageStats, kStages> stages{};
+  double first_batch_seconds = 0;  // from the loader's construction to its first batch
+  std::vector<EpochStats> epochs;
+  std::vector<Error> errors;       // the first hundred
+
+  std::uint64_t queue_capacity = 0, queue_ready = 0, queue_bytes = 0;
+  std::uint64_t memory_budget = 0, memory_peak = 0, memory_lent = 0;
+  unsigned threads = 0;
+  std::string tuning;      // why this many threads and batches
+  std::string bottleneck;  // "read", "decode", "transform", "collate", "training step", "unknown"
+};
+
+}  // namespace penstock

@@ -1,0 +1,12 @@
+// One function a public header.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace penstock::python {
+
+void bind_transforms(nanobind::module_& module);
+void bind_sources(nanobind::module_& module);
+void bind_loader(nanobind::module_& module);
+
+}  // namespace penstock::python

@@ -1,0 +1,50 @@
+#include "errors.h"
+
+#include <nanobind/stl/string.h>
+
+namespace nb = nanobind;
+
+namespace penstock::python {
+namespace {
+
+const char* code_name(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument: return "invalid_argument";
+    case ErrorCode::kNotFound: return "not_found";
+    case ErrorCode::kNoAccess: return "no_access";
+    case ErrorCode::kIo: return "io";
+    case ErrorCode::kTruncated: return "truncated";
+    case ErrorCode::kChanged: return "changed";
+    case ErrorCode::kCorrupt: return "corrupt";
+    case ErrorCode::kUnsupported: return "unsupported";
+    case ErrorCode::kTooLarge: return "too_large";
+    case ErrorCode::kNoMemory: return "no_memory";
+    case ErrorCode::kShapeMismatch: return "shape_mismatch";
+    case ErrorCode::kCallback: return "callback";
+    case ErrorCode::kTooManySkipped: return "too_many_skipped";
+  }
+  return "corrupt";
+}
+
+nb::object or_none(std::int64_t value) { return value < 0 ? nb::none() : nb::object(nb::int_(value)); }
+
+}  // namespace
+
+nb::dict error_dict(const Error& error) {
+  nb::dict out;
+  out["code"] = code_name(error.code);
+  out["message"] = error.message;
+  out["uri"] = error.where.uri.empty() ? nb::none() : nb::object(nb::str(error.where.uri.c_str(), error.where.uri.size()));
+  out["offset"] = or_none(error.where.offset);
+  out["length"] = or_none(error.where.length);
+  out["sample"] = or_none(error.where.sample);
+  return out;
+}
+
+void raise(const Error& error) {
+  const nb::object exception = nb::module_::import_("penstock.errors").attr("_from_core")(error_dict(error), error.describe());
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+  throw nb::python_error();
+}
+
+}  // namespace penstock::python

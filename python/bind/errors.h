@@ -1,0 +1,22 @@
+// Error values become Python exceptions here and nowhere else.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "penstock/result.h"
+
+namespace penstock::python {
+
+// Raises the exception of penstock.errors that fits the code.
+[[noreturn]] void raise(const Error& error);
+
+template <typename T>
+T value_or_raise(Result<T> result) {
+  if (!result) raise(result.error());
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+// (code name, message, uri, offset, length, sample), as penstock.errors and stats() want it.
+nanobind::dict error_dict(const Error& error);
+
+}  // namespace penstock::python

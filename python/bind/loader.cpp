@@ -1,0 +1,281 @@
+#include "penstock/loader.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+
+#include "arrays.h"
+#include "bind.h"
+#include "errors.h"
+#include "penstock/ranks.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace penstock::python {
+
+SourcePtr source_of(nb::handle handle);
+
+namespace {
+
+constexpr auto kBetweenSignals = std::chrono::milliseconds(50);  // Ctrl-C is seen this soon
+
+using FieldSteps = std::tuple<std::string, std::vector<Transform>, std::string>;  // name, steps, derive_from
+
+DType parse_dtype(const std::string& name) {
+  if (const auto dtype = dtype_named(name)) return *dtype;
+  raise({ErrorCode::kInvalidArgument, "dtype=\"" + name + "\" is not known", {}, false});
+}
+
+template <typename T>
+T choose(const char* keyword, const std::string& value, std::initializer_list<std::pair<const char*, T>> choices) {
+  std::string known;
+  for (const auto& [name, choice] : choices) {
+    if (value == name) return choice;
+    known += std::string(known.empty() ? "" : ", ") + "\"" + name + "\"";
+  }
+  raise({ErrorCode::kInvalidArgument, std::string(keyword) + "=\"" + value + "\": wants one of " + known, {}, false});
+}
+
+nb::dict stage_dict(const std::array<StageStats, kStages>& stages) {
+  nb::dict out;
+  for (std::size_t i = 0; i < kStages; ++i) {
+    nb::dict one;
+    one["seconds"] = stages[i].seconds;
+    one["items"] = stages[i].items;
+    one["bytes"] = stages[i].bytes;
+    one["wait_seconds"] = stages[i].wait_seconds;
+    const std::string name(name_of(static_cast<Stage>(i)));
+    out[name.c_str()] = one;
+  }
+  return out;
+}
+
+void add_counts(nb::dict& out, const Counts& counts) {
+  out["planned"] = counts.planned;
+  out["delivered"] = counts.delivered;
+  out["skipped"] = counts.skipped;
+  out["failed"] = counts.failed;
+  out["padded"] = counts.padded;
+  out["replaced"] = counts.replaced;
+  out["batches"] = counts.batches;
+}
+
+// The loader as Python sees it: waits without the GIL, looks for Ctrl-C meanwhile.
+class LoaderHandle {
+ public:
+  explicit LoaderHandle(std::unique_ptr<Loader> loader) : loader_(std::move(loader)) {}
+  LoaderHandle(LoaderHandle&&) = default;
+  ~LoaderHandle() { close(); }
+
+  void close() {
+    if (!loader_) return;
+    nb::gil_scoped_release release;
+    loader_->close();
+  }
+
+  // In a forked child the workers do not exist: nothing of the loader may be touched, not even to
+  // destroy it.
+  void abandon() { (void)loader_.release(); }
+
+  void start_epoch() {
+    const Status status = [&] {
+      nb::gil_scoped_release release;
+      return loader().start_epoch();
+    }();
+    if (!status) raise(status.error());
+  }
+
+  // (fields) or None at the end.
+  nb::object next(bool as_numpy) {
+    Batch batch;
+    while (true) {
+      Result<Loader::Next> got = [&] {
+        nb::gil_scoped_release release;
+        return loader().next(batch, kBetweenSignals);
+      }();
+      if (!got) raise(got.error());
+      if (*got == Loader::Next::kEnd) return nb::none();
+      if (*got == Loader::Next::kBatch) break;
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+    nb::list out;
+    for (BatchField& field : batch.fields) {
+      if (field.data == nullptr) {
+        nb::list texts;
+        for (const std::string& text : field.texts) texts.append(nb::str(text.c_str(), text.size()));
+        out.append(texts);
+      } else {
+        out.append((as_numpy ? numpy_array : dlpack_array)(field.data, field.spec, batch.memory));
+      }
+    }
+    return out;
+  }
+
+  std::uint64_t length() const { return loader().batches_per_epoch(); }
+  void set_epoch(std::uint64_t epoch) { loader().set_epoch(epoch); }
+  void set_sampler(std::vector<std::uint64_t> indices) {
+    value_or_raise(loader().set_sampler(std::make_shared<const std::vector<std::uint64_t>>(std::move(indices))));
+  }
+
+  nb::dict state() const {
+    const LoaderState state = loader().state();
+    nb::dict out;
+    out["version"] = 1;
+    out["fingerprint"] = state.fingerprint;
+    out["order"] = state.order;
+    out["seed"] = state.seed;
+    out["epoch"] = state.epoch;
+    out["position"] = state.position;
+    out["epoch_size"] = state.epoch_size;
+    return out;
+  }
+
+  void load_state(const std::map<std::string, std::uint64_t>& state) {
+    const auto get = [&](const char* name) {
+      const auto found = state.find(name);
+      if (found == state.end()) raise({ErrorCode::kInvalidArgument, std::string("the state lacks \"") + name + "\"", {}, false});
+      return found->second;
+    };
+    if (get("version") != 1) raise({ErrorCode::kInvalidArgument, "the state is of another version", {}, false});
+    const LoaderState own{get("fingerprint"), get("order"), get("seed"), get("epoch"), get("position"), get("epoch_size")};
+    Status status = [&] {
+      nb::gil_scoped_release release;
+      return loader().load_state(own);
+    }();
+    value_or_raise(std::move(status));
+  }
+
+  std::vector<std::string> field_names() const {
+    std::vector<std::string> names;
+    for (const BatchField& field : loader().sample_fields()) names.push_back(field.name);
+    return names;
+  }
+
+  // name, dtype, shape of one sample; dtype "text" for lists.
+  nb::list sample_fields() const {
+    nb::list out;
+    for (const BatchField& field : loader().sample_fields()) {
+      nb::list shape;
+      for (const std::int64_t extent : field.spec.shape) shape.append(extent);
+      out.append(nb::make_tuple(field.name, field.texts.empty() ? std::string(name_of(field.spec.dtype)) : "text", nb::tuple(shape)));
+    }
+    return out;
+  }
+
+  nb::dict stats() const {
+    const LoaderStats stats = loader().stats();
+    nb::dict out;
+    add_counts(out, stats.counts);
+    nb::list errors, epochs;
+    for (const Error& error : stats.errors) errors.append(error_dict(error));
+    for (const EpochStats& epoch : stats.epochs) {
+      nb::dict one;
+      one["epoch"] = epoch.epoch;
+      add_counts(one, epoch.counts);
+      one["seconds"] = epoch.seconds;
+      one["first_batch_seconds"] = epoch.first_batch_seconds;
+      one["stages"] = stage_dict(epoch.stages);
+      epochs.append(one);
+    }
+    out["errors"] = errors;
+    out["stages"] = stage_dict(stats.stages);
+    nb::dict queue, memory, tuning;
+    queue["capacity"] = stats.queue_capacity;
+    queue["ready"] = stats.queue_ready;
+    queue["bytes"] = stats.queue_bytes;
+    out["queue"] = queue;
+    out["first_batch_seconds"] = stats.first_batch_seconds;
+    memory["budget"] = stats.memory_budget;
+    memory["peak"] = stats.memory_peak;
+    memory["lent"] = stats.memory_lent;
+    out["memory"] = memory;
+    tuning["threads"] = stats.threads;
+    tuning["prefetch"] = stats.queue_capacity;
+    tuning["reason"] = stats.tuning;
+    out["tuning"] = tuning;
+    out["bottleneck"] = stats.bottleneck;
+    out["epochs"] = epochs;
+    return out;
+  }
+
+ private:
+  Loader& loader() const {
+    if (!loader_) raise({ErrorCode::kInvalidArgument, "this loader was made in another process", {}, false});
+    return *loader_;
+  }
+
+  std::unique_ptr<Loader> loader_;
+};
+
+LoaderHandle open(nb::handle source, std::uint64_t batch_size, std::vector<std::string> fields,
+                  std::map<std::string, std::string> renamed, const std::vector<FieldSteps>& transforms,
+                  const std::string& shuffle, std::uint64_t shuffle_window,
+                  std::optional<std::vector<std::uint64_t>> sampler, std::optional<std::vector<double>> weights,
+                  std::uint64_t seed, std::uint64_t epoch_size, bool drop_last, std::uint32_t rank,
+                  std::uint32_t world_size, std::uint32_t local_ranks, unsigned threads, std::uint64_t prefetch,
+                  std::uint64_t memory, const std::string& on_error, double max_skip,
+                  std::optional<std::string> dtype, const std::string& layout) {
+  LoaderOptions options;
+  options.batch_size = batch_size;
+  options.fields = std::move(fields);
+  options.renamed = std::move(renamed);
+  for (const auto& [field, steps, derive_from] : transforms) options.transforms.push_back({field, steps, derive_from});
+  options.shuffle = choose<ShuffleMode>("shuffle", shuffle, {{"off", ShuffleMode::kOff}, {"auto", ShuffleMode::kAuto}, {"full", ShuffleMode::kFull}, {"window", ShuffleMode::kWindow}});
+  options.shuffle_window = shuffle_window;
+  if (sampler) options.sampler = std::make_shared<const std::vector<std::uint64_t>>(std::move(*sampler));
+  if (weights) options.weights = std::make_shared<const std::vector<double>>(std::move(*weights));
+  options.seed = seed;
+  options.epoch_size = epoch_size;
+  options.drop_last = drop_last;
+  options.rank = rank;
+  options.world_size = world_size;
+  options.local_ranks = local_ranks;
+  options.threads = threads;
+  options.prefetch = prefetch;
+  options.memory_bytes = memory;
+  options.on_error = choose<OnError>("on_error", on_error, {{"raise", OnError::kRaise}, {"skip", OnError::kSkip}, {"replace", OnError::kReplace}});
+  options.max_skip = max_skip;
+  if (dtype) options.dtype = parse_dtype(*dtype);
+  options.layout = choose<BatchLayout>("layout", layout, {{"NCHW", BatchLayout::kNchw}, {"NHWC", BatchLayout::kNhwc}});
+  auto opened = [&] {
+    const SourcePtr own = source_of(source);
+    nb::gil_scoped_release release;
+    return Loader::open(own, options);
+  }();
+  return LoaderHandle(value_or_raise(std::move(opened)));
+}
+
+}  // namespace
+
+void bind_loader(nb::module_& m) {
+  nb::class_<LoaderHandle>(m, "LoaderHandle", "The engine's loader; penstock.Loader wraps it.")
+      .def("start_epoch", &LoaderHandle::start_epoch)
+      .def("next", &LoaderHandle::next, "as_numpy"_a)
+      .def("__len__", &LoaderHandle::length)
+      .def("set_epoch", &LoaderHandle::set_epoch, "epoch"_a)
+      .def("set_sampler", &LoaderHandle::set_sampler, "indices"_a)
+      .def("state", &LoaderHandle::state)
+      .def("load_state", &LoaderHandle::load_state, "state"_a)
+      .def("stats", &LoaderHandle::stats)
+      .def("field_names", &LoaderHandle::field_names)
+      .def("sample_fields", &LoaderHandle::sample_fields)
+      .def("close", &LoaderHandle::close)
+      .def("abandon", &LoaderHandle::abandon);
+  m.def("ranks_from_environment", [] {
+    const RankInfo info = ranks_from_environment();
+    return std::tuple{info.rank, info.world_size, info.local_ranks, info.found_by};
+  });
+  m.def("open_loader", &open, "source"_a, nb::kw_only(), "batch_size"_a, "fields"_a, "renamed"_a, "transforms"_a,
+        "shuffle"_a, "shuffle_window"_a, "sampler"_a.none(), "weights"_a.none(), "seed"_a, "epoch_size"_a, "drop_last"_a,
+        "rank"_a, "world_size"_a, "local_ranks"_a, "threads"_a, "prefetch"_a, "memory"_a, "on_error"_a, "max_skip"_a,
+        "dtype"_a.none(), "layout"_a);
+}
+
+}  // namespace penstock::python

@@ -1,0 +1,9 @@
+#include "bind.h"
+
+NB_MODULE(_core, module) {
+  module.doc() = "The engine of penstock. Users import penstock.";
+  module.attr("__version__") = PENSTOCK_VERSION;
+  penstock::python::bind_transforms(module);
+  penstock::python::bind_sources(module);
+  penstock::python::bind_loader(module);
+}

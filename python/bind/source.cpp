@@ -1,0 +1,88 @@
+#include "penstock/source.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bind.h"
+#include "errors.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace penstock::python {
+namespace {
+
+// nanobind holds shared_ptr<T> of non-const T; the source stays immutable behind it.
+struct SourceHandle {
+  SourcePtr source;
+};
+
+SourceHandle open(const std::string& uri, const std::string& kind, const std::string& masks, bool keep_index,
+                  const nb::object& progress, const nb::object& warn) {
+  OpenOptions options{kind, masks, "", keep_index, {}, {}};
+  if (!progress.is_none())
+    options.progress = [&](std::uint64_t files) {
+      nb::gil_scoped_acquire gil;
+      progress(files);
+    };
+  if (!warn.is_none())
+    options.warn = [&](const std::string& text) {
+      nb::gil_scoped_acquire gil;
+      warn(text);
+    };
+  Result<SourcePtr> opened = [&] {
+    nb::gil_scoped_release release;
+    return open_source(uri, options);
+  }();
+  return {value_or_raise(std::move(opened))};
+}
+
+const char* kind_name(FieldKind kind) {
+  switch (kind) {
+    case FieldKind::kImage: return "image";
+    case FieldKind::kMask: return "mask";
+    case FieldKind::kArray: return "array";
+    case FieldKind::kInteger: return "integer";
+    case FieldKind::kText: return "text";
+  }
+  return "";
+}
+
+}  // namespace
+
+SourcePtr source_of(nb::handle handle) { return nb::cast<SourceHandle&>(handle).source; }
+
+void bind_sources(nb::module_& m) {
+  nb::class_<SourceHandle>(m, "SourceHandle", "An opened source; penstock.Source wraps it.")
+      .def("__len__", [](const SourceHandle& self) { return self.source->size(); })
+      .def("key", [](const SourceHandle& self, std::uint64_t sample) {
+        if (sample >= self.source->size()) throw nb::index_error("no such sample");
+        return self.source->key(sample);
+      })
+      .def("fields", [](const SourceHandle& self) {
+        std::vector<std::pair<std::string, std::string>> out;
+        for (const FieldInfo& field : self.source->fields()) out.emplace_back(field.name, kind_name(field.kind));
+        return out;
+      })
+      .def("classes", [](const SourceHandle& self) { return self.source->classes(); })
+      .def("kind", [](const SourceHandle& self) { return self.source->kind(); })
+      .def("uri", [](const SourceHandle& self) { return self.source->uri(); })
+      .def("stored_bytes", [](const SourceHandle& self) { return self.source->stored_bytes(); })
+      .def("fingerprint", [](const SourceHandle& self) { return self.source->fingerprint(); })
+      .def("index_was_kept", [](const SourceHandle& self) { return self.source->index_was_kept(); })
+      .def("subset", [](const SourceHandle& self, std::vector<std::uint64_t> indices) {
+        return SourceHandle{value_or_raise(subset(self.source, std::move(indices)))};
+      })
+      .def("split", [](const SourceHandle& self, double fraction, std::uint64_t seed) {
+        const Split parts = value_or_raise(split(self.source, fraction, seed));
+        return std::pair{SourceHandle{parts.first}, SourceHandle{parts.second}};
+      });
+  m.def("open_source", &open, "uri"_a, "kind"_a = "", "masks"_a = "", "keep_index"_a = true,
+        "progress"_a = nb::none(), "warn"_a = nb::none());
+}
+
+}  // namespace penstock::python

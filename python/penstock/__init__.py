@@ -1,0 +1,29 @@
+"""Penstock feeds training data to GPUs.
+
+>>> import penstock as ps
+>>> loader = ps.Loader("data/train", batch_size=64, shuffle=True,
+...                    transform=[ps.RandomResizedCrop(224), ps.RandomHorizontalFlip(),
+...                               ps.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))])
+>>> for images, labels in loader:
+...     ...
+"""
+
+import logging as _logging
+import os as _os
+
+from ._core import __version__
+from .errors import Error, MemoryBudgetError, NotFoundError, UsageError
+from .loader import Loader
+from .sources import ImageFolder, Npy, Source
+from .transforms import *  # noqa: F403
+from .transforms import __all__ as _transforms
+
+__all__ = ["Loader", "Source", "ImageFolder", "Npy", "Error", "UsageError", "NotFoundError",
+           "MemoryBudgetError", "__version__", *_transforms]
+
+if _level := _os.environ.get("PENSTOCK_LOG"):
+    _log = _logging.getLogger("penstock")
+    _log.setLevel(_level.upper())
+    _handler = _logging.StreamHandler()
+    _handler.setFormatter(_logging.Formatter("penstock %(levelname)s: %(message)s"))
+    _log.addHandler(_handler)

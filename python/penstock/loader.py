@@ -1,0 +1,333 @@
+"""The Loader: batches of training samples, in order, under a memory budget."""
+
+from __future__ import annotations
+
+import atexit
+import difflib
+import logging
+import os
+import weakref
+from typing import Any, Callable, Iterator, Mapping, Sequence, Union
+
+from . import _core
+from .errors import Error, UsageError
+from .outputs import choose_output, converter
+from .ranks import find_ranks
+from .sizes import parse_bytes
+from .sources import Source, open_source
+from .transforms import Derive, is_transform
+
+log = logging.getLogger("penstock")
+
+# What people who come from torch.utils.data type, and what it is called here.
+_OTHER_NAMES = {"num_workers": "threads", "workers": "threads", "prefetch_factor": "prefetch",
+                "collate_fn": "collate", "pin_memory": "device", "transforms": "transform",
+                "batch": "batch_size", "cache_size": "cache", "generator": "seed"}
+
+_alive: "weakref.WeakSet[Loader]" = weakref.WeakSet()
+
+
+class Loader:
+    """Iterates over batches; each ``iter()`` is the next epoch.
+
+    ``source``: a path (class folders or a flat folder of images, .npy files), a glob or brace
+    pattern, or a source object (``penstock.ImageFolder``, ``penstock.Npy``).
+
+    A batch is a tuple in field order (``images, labels``), a dict where `fields` is a dict, the
+    bare array where there is one field and `fields` is not given.
+
+    Order
+        shuffle: False, True (every sample equally likely anywhere), "full" or "window" (windows
+        of `shuffle_window` storage units, for data that is read in order). sampler: any sequence
+        of indices, or a torch sampler. weights: sampling weights, with replacement. seed,
+        epoch_size (samples an epoch, walking on through the permutation), drop_last.
+    Ranks
+        rank, world_size: found (torch.distributed, torchrun, an srun step, MPI). batch_size is
+        per rank; every rank gets the same number of batches.
+    Resources
+        threads: worker threads, all of this process. prefetch: batches ahead. memory: all that
+        the loader holds, for example "4GiB" (default: a quarter of what is free).
+    Trouble
+        on_error: "raise", "skip" (the batch is shorter) or "replace" (a stand-in chosen by the
+        seed); max_skip: the share of an epoch that may be bad (one sample always may).
+    Result
+        fields: a list chooses and orders, a dict renames; every source also has "key".
+        transform: a list for the first image or array, or a dict of lists by field. output:
+        "torch", "numpy", "jax" or "dlpack". dtype: "float32", "float16", "bfloat16", "uint8".
+        layout: "NCHW", "NHWC" or "channels_last" (torch).
+    """
+
+    def __init__(self, source: Union[str, os.PathLike, Source], batch_size: int = 1, *,
+                 fields: Union[Sequence[str], Mapping[str, str], None] = None,
+                 transform: Union[Sequence[Any], Mapping[str, Any], None] = None,
+                 shuffle: Union[bool, str] = False, shuffle_window: int = 16,
+                 sampler: Any = None, weights: Sequence[float] | None = None,
+                 seed: int = 0, epoch_size: int | None = None, drop_last: bool = False,
+                 rank: int | None = None, world_size: int | None = None,
+                 threads: int | None = None, prefetch: int | None = None,
+                 memory: Union[int, str, None] = None, cache: None = None,
+                 on_error: str = "raise", max_skip: float = 0.001, collate: str = "stack",
+                 output: str | None = None, device: str = "cpu", dtype: str | None = None,
+                 layout: str = "NCHW", kind: str | None = None, **unknown: Any):
+        if unknown:
+            raise TypeError(_unknown_keyword(next(iter(unknown))))
+        if cache is not None:
+            raise ValueError("cache= is not part of this version yet")
+        if str(device) != "cpu":
+            raise ValueError(f"device={device!r}: this version delivers to \"cpu\"")
+        if collate != "stack":
+            raise ValueError(f"collate={collate!r}: this version has \"stack\"")
+        self.source = open_source(source, kind)
+        self._output = choose_output(output)
+        self._ranks = self._choose_ranks(rank, world_size)
+        self._as_dict = isinstance(fields, Mapping)
+        self._bare = fields is None
+        self._channels_last = layout == "channels_last"
+        if self._channels_last and self._output != "torch":
+            raise ValueError('layout="channels_last" is torch\'s; use "NHWC"')
+        dtype = _dtype_name(dtype)
+        if dtype == "bfloat16" and self._output == "numpy":
+            raise ValueError('NumPy has no bfloat16; use output="torch" or "jax", or dtype="float16"')
+        renamed = dict(fields) if isinstance(fields, Mapping) else {}
+        names = list(fields) if fields is not None else []
+        if isinstance(fields, str):
+            raise TypeError(f"fields={fields!r}: wants a list, [{fields!r}]")
+        self._sampler, indices = self._check_sampler(sampler)
+        self._seed = seed
+        self._next_epoch = 0
+        self._core = _core.open_loader(
+            self.source._handle, batch_size=_count("batch_size", batch_size), fields=names, renamed=renamed,
+            transforms=_field_steps(transform, self.source, renamed), shuffle=_shuffle_name(shuffle),
+            shuffle_window=_count("shuffle_window", shuffle_window), sampler=indices,
+            weights=None if weights is None else [float(w) for w in weights],
+            seed=_seed_value(seed), epoch_size=0 if epoch_size is None else _count("epoch_size", epoch_size),
+            drop_last=bool(drop_last), rank=self._slice_rank, world_size=self._slice_world,
+            local_ranks=self._ranks.local_ranks, threads=_threads(threads),
+            prefetch=0 if prefetch is None else _count("prefetch", prefetch),
+            memory=0 if memory is None else parse_bytes(memory), on_error=on_error, max_skip=float(max_skip),
+            dtype=dtype, layout="NHWC" if self._channels_last else layout)
+        self.batch_size = batch_size
+        self._names = self._core.field_names()
+        self._single = self._bare and len(self._names) == 1
+        self._convert: Callable[[Any], Any] | None = None
+        self._epoch_token = object()
+        self._process = os.getpid()
+        _alive.add(self)
+
+    # -- what was asked for ---------------------------------------------------------------------
+
+    def _choose_ranks(self, rank: int | None, world_size: int | None):
+        found = find_ranks()
+        if (rank is None) != (world_size is None):
+            raise ValueError("give rank and world_size together, or neither")
+        if rank is not None:
+            found = type(found)(rank, world_size, min(found.local_ranks, max(1, world_size)), "given")
+        elif found.world_size > 1:
+            log.info("rank %d of %d (%s)", found.rank, found.world_size, found.found_by)
+        return found
+
+    def _check_sampler(self, sampler: Any):
+        self._slice_rank, self._slice_world = self._ranks.rank, self._ranks.world_size
+        if sampler is None:
+            return None, None
+        # torch's DistributedSampler has chosen this rank's part already.
+        if getattr(sampler, "num_replicas", 1) > 1:
+            self._slice_rank, self._slice_world = 0, 1
+        return sampler, _indices(sampler)
+
+    # -- epochs ---------------------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[Any]:
+        self._check_process()
+        if self._convert is None:
+            self._convert = converter(self._output, self._channels_last)
+        if self._sampler is not None:
+            if hasattr(self._sampler, "set_epoch"):
+                self._sampler.set_epoch(self._next_epoch)
+            self._core.set_sampler(_indices(self._sampler))
+        self._core.start_epoch()
+        self._next_epoch += 1
+        self._epoch_token = token = object()
+        return _Epoch(self, token)
+
+    def __len__(self) -> int:
+        """Batches an epoch, on this rank."""
+        self._check_process()
+        return len(self._core)
+
+    def set_epoch(self, epoch: int) -> None:
+        """The next ``iter()`` is this epoch, from its beginning."""
+        self._check_process()
+        self._core.set_epoch(_count("epoch", epoch, least=0))
+        self._next_epoch = epoch
+
+    def state_dict(self) -> dict[str, int]:
+        """Where the run stands after the batches handed out so far: a few integers."""
+        self._check_process()
+        return self._core.state()
+
+    def load_state_dict(self, state: Mapping[str, int]) -> None:
+        """The next ``iter()`` goes on there, on any number of ranks and threads."""
+        self._check_process()
+        self._epoch_token = object()
+        self._core.load_state(dict(state))
+        self._next_epoch = self._core.state()["epoch"]
+
+    def stats(self) -> dict[str, Any]:
+        """Counts, errors, time and bytes by stage, waits, memory; totals and by epoch."""
+        self._check_process()
+        stats = self._core.stats()
+        stats["rank"] = {"rank": self._ranks.rank, "world_size": self._ranks.world_size,
+                         "local_ranks": self._ranks.local_ranks, "found_by": self._ranks.found_by}
+        stats["cache"] = {"hits": 0, "misses": stats["stages"]["read"]["items"], "hit_ratio": 0.0, "tiers": {}}
+        return stats
+
+    def close(self) -> None:
+        """Ends the worker threads. Batches handed out stay valid."""
+        if self._process == os.getpid():
+            self._epoch_token = object()
+            self._core.close()
+
+    def __enter__(self) -> "Loader":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        ranks = self._ranks
+        shapes = ", ".join(f"{name} {dtype} {list(shape)}" if dtype != "text" else f"{name} (list)"
+                           for name, dtype, shape in self._core.sample_fields())
+        return (f"<penstock.Loader {self.source.uri!r}: {self.source.kind}, {len(self.source)} samples, "
+                f"batch {self.batch_size} of {shapes}; rank {ranks.rank} of {ranks.world_size} "
+                f"({ranks.found_by}); output {self._output}>")
+
+    def _check_process(self) -> None:
+        if self._process != os.getpid():
+            raise Error("this penstock.Loader was made in another process, and its threads did not come along "
+                        "through the fork; make the Loader in the process that uses it", code="forked")
+
+    def _next_batch(self, token: object) -> Any:
+        self._check_process()
+        if token is not self._epoch_token:
+            raise StopIteration
+        while True:
+            arrays = self._core.next(self._output == "numpy")
+            if arrays is None:
+                raise StopIteration
+            batch = [a if isinstance(a, list) else self._convert(a) for a in arrays]
+            # A batch of nothing but bad samples: ranks must keep step, one rank need not.
+            if self._slice_world > 1 or len(batch[0]) > 0:
+                break
+        if self._as_dict:
+            return dict(zip(self._names, batch))
+        return batch[0] if self._single else tuple(batch)
+
+
+class _Epoch:
+    """One pass; ends early when another is begun."""
+
+    def __init__(self, loader: Loader, token: object):
+        self._loader = loader
+        self._token = token
+
+    def __iter__(self) -> "_Epoch":
+        return self
+
+    def __next__(self) -> Any:
+        return self._loader._next_batch(self._token)
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+
+def _unknown_keyword(name: str) -> str:
+    known = [n for n in Loader.__init__.__kwdefaults__] + ["batch_size"]
+    near = _OTHER_NAMES.get(name) or next(iter(difflib.get_close_matches(name, known, 1)), None)
+    hint = f"; did you mean {near!r}?" if near else f"; there are {', '.join(sorted(known))}"
+    return f"Loader() has no keyword {name!r}{hint}"
+
+
+def _count(keyword: str, value: Any, least: int = 1) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{keyword}={value!r}: wants a whole number")
+    if value < least:
+        raise ValueError(f"{keyword}={value}: must be at least {least}")
+    return value.__index__()
+
+
+def _seed_value(seed: Any) -> int:
+    return _count("seed", seed, least=0) & (2**64 - 1)
+
+
+def _threads(threads: int | None) -> int:
+    if threads is not None:
+        return _count("threads", threads)
+    environment = os.environ.get("PENSTOCK_THREADS", "")
+    if not environment:
+        return 0
+    if not environment.isdigit() or int(environment) < 1:
+        raise ValueError(f"PENSTOCK_THREADS={environment!r}: wants a whole number from 1")
+    return int(environment)
+
+
+def _shuffle_name(shuffle: Union[bool, str]) -> str:
+    if isinstance(shuffle, bool):
+        return "auto" if shuffle else "off"
+    if shuffle in ("full", "window"):
+        return shuffle
+    raise ValueError(f'shuffle={shuffle!r}: wants True, False, "full" or "window"')
+
+
+def _dtype_name(dtype: Any) -> str | None:
+    if dtype is None:
+        return None
+    # "float32", numpy.float32, numpy.dtype("float32") and torch.float32 all say it.
+    text = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
+    return text.removeprefix("torch.")
+
+
+def _indices(sampler: Any) -> list[int]:
+    indices = [int(i) for i in sampler]
+    if any(i < 0 for i in indices):
+        raise ValueError("sampler gave a negative index")
+    return indices
+
+
+def _field_steps(transform: Any, source: Source, renamed: Mapping[str, str]) -> list[tuple[str, list, str]]:
+    """(name, steps, derive_from) for each field that has transforms."""
+    if transform is None:
+        return []
+    if isinstance(transform, Mapping):
+        return [(name, _steps(steps.steps, name), steps.source) if isinstance(steps, Derive) else
+                (name, _steps(steps, name), "") for name, steps in transform.items()]
+    if is_transform(transform):
+        transform = [transform]
+    for name, field_kind in source.fields.items():
+        if field_kind in ("image", "array"):
+            shown = next((new for new, old in renamed.items() if old == name), name)
+            return [(shown, _steps(transform, shown), "")]
+    raise UsageError("the source has no image or array that transforms could be for")
+
+
+def _steps(steps: Any, field: str) -> list:
+    steps = [steps] if is_transform(steps) else list(steps)
+    for step in steps:
+        if not is_transform(step):
+            hint = " (put your own functions into penstock.Map)" if callable(step) else ""
+            raise TypeError(f"transform of {field!r}: {step!r} is not a penstock transform{hint}")
+    return steps
+
+
+def _close_all() -> None:
+    for loader in list(_alive):
+        loader.close()
+
+
+def _abandon_all() -> None:
+    for loader in list(_alive):
+        loader._core.abandon()
+
+
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_abandon_all)

@@ -1,0 +1,29 @@
+"""The transforms, and a field made from another."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from ._core import (CenterCrop, Cast, ColorJitter, Decode, Map, Normalize, OneHot, Pad, RandomCrop,
+                    RandomFlip3D, RandomHorizontalFlip, RandomResizedCrop, RandomRot90,
+                    RandomVerticalFlip, Resize)
+
+_CLASSES = (CenterCrop, Cast, ColorJitter, Decode, Map, Normalize, OneHot, Pad, RandomCrop, RandomFlip3D,
+            RandomHorizontalFlip, RandomResizedCrop, RandomRot90, RandomVerticalFlip, Resize)
+
+__all__ = [cls.__name__ for cls in _CLASSES] + ["Derive"]
+
+
+class Derive:
+    """A new field made from another field's result, decoded once.
+
+    >>> transform = {"image": [RandomCrop(96)], "small": Derive("image", [Resize(24, "bicubic")])}
+    """
+
+    def __init__(self, source: str, steps: Sequence[Any]):
+        self.source = source
+        self.steps = list(steps)
+
+
+def is_transform(value: Any) -> bool:
+    return isinstance(value, _CLASSES)

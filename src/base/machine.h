@@ -1,0 +1,14 @@
+// What this process may use of the machine: cores and memory.
+#pragma once
+
+#include <cstdint>
+
+namespace penstock {
+
+// Cores by affinity and cgroup quota (at least 1).
+unsigned usable_cpus();
+
+// Memory that the cgroup or the machine has free, in bytes.
+std::uint64_t free_memory_bytes();
+
+}  // namespace penstock

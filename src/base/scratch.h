@@ -1,0 +1,57 @@
+// A worker's own memory for one sample at a time, within its share of the budget.
+//
+// Every worker is promised a share. A sample that needs more takes the pot, which one worker at a
+// time may hold, until the sample is done: so no two workers can wait for each other, and whether
+// a sample fits is decided by the budget alone, never by timing.
+// A Scratch belongs to one thread; a ScratchBudget is shared.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+
+#include "base/bytes.h"
+#include "base/ledger.h"
+#include "penstock/result.h"
+
+namespace penstock {
+
+struct ScratchBudget {
+  ScratchBudget(Ledger& ledger_, std::uint64_t share, std::uint64_t in_pot)
+      : ledger(ledger_), share_bytes(share), pot_bytes(in_pot) {}
+
+  Ledger& ledger;
+  const std::uint64_t share_bytes;
+  const std::uint64_t pot_bytes;
+  std::mutex pot;
+};
+
+class Scratch {
+ public:
+  static constexpr int kBuffers = 8;
+
+  explicit Scratch(ScratchBudget& budget) : budget_(budget) {}
+  Scratch(const Scratch&) = delete;
+  ~Scratch();
+
+  // At least `bytes` in buffer `index`; what it held before is lost. Grows, never shrinks while
+  // a sample is worked on.
+  Result<MutableBytes> get(int index, std::size_t bytes);
+
+  // Memory that a library allocates by itself until the sample is done.
+  Status charge(std::uint64_t bytes);
+
+  // Between samples: gives back the pot and what exceeds the share.
+  void end_sample();
+
+ private:
+  Status make_room(std::uint64_t more);
+
+  ScratchBudget& budget_;
+  std::array<MemoryBlock, kBuffers> blocks_;
+  std::uint64_t held_ = 0;     // blocks
+  std::uint64_t charged_ = 0;  // libraries
+  std::unique_lock<std::mutex> pot_;
+};
+
+}  // namespace penstock

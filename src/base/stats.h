@@ -1,0 +1,62 @@
+// Counting on the hot path: one set of counters a worker, added up by whoever asks.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+
+#include "penstock/stats.h"
+
+namespace penstock {
+
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+// Written by one thread, read by any.
+class Counter {
+ public:
+  void add(std::uint64_t amount) {
+    value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+  }
+  std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+struct StageCounters {
+  Counter nanoseconds, items, bytes, wait_nanoseconds;
+  StageStats read() const;
+};
+
+struct alignas(64) WorkerCounters {
+  std::array<StageCounters, kStages> stages;
+};
+
+// Adds and subtracts stage by stage, for totals and for what one epoch took.
+std::array<StageStats, kStages>& operator+=(std::array<StageStats, kStages>& a, const std::array<StageStats, kStages>& b);
+std::array<StageStats, kStages> operator-(std::array<StageStats, kStages> a, const std::array<StageStats, kStages>& b);
+
+// Charges the time since the last mark to a stage. One a worker.
+class StageClock {
+ public:
+  explicit StageClock(WorkerCounters& counters) : counters_(counters) {}
+
+  void start() { last_ = Clock::now(); }
+  void mark(Stage stage, std::uint64_t bytes = 0, std::uint64_t items = 1) {
+    const Clock::time_point now = Clock::now();
+    StageCounters& counter = counters_.stages[static_cast<std::size_t>(stage)];
+    counter.nanoseconds.add(static_cast<std::uint64_t>(std::chrono::nanoseconds(now - last_).count()));
+    counter.items.add(items);
+    counter.bytes.add(bytes);
+    last_ = now;
+  }
+
+ private:
+  WorkerCounters& counters_;
+  Clock::time_point last_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,68 @@
+#include "decode/exif.h"
+
+#include <cstring>
+
+namespace penstock {
+namespace {
+
+constexpr unsigned kOrientationTag = 0x0112;
+
+// Numbers of a TIFF block in its own byte order; 0 past the end.
+class TiffNumbers {
+ public:
+  explicit TiffNumbers(ConstBytes block)
+      : block_(block), big_endian_(!block.empty() && block[0] == std::byte{'M'}) {}
+
+  unsigned u16(std::size_t at) const {
+    if (at + 2 > block_.size()) return 0;
+    const auto a = std::to_integer<unsigned>(block_[at]), b = std::to_integer<unsigned>(block_[at + 1]);
+    return big_endian_ ? a << 8 | b : b << 8 | a;
+  }
+  std::size_t u32(std::size_t at) const {
+    return big_endian_ ? std::size_t{u16(at)} << 16 | u16(at + 2)
+                       : std::size_t{u16(at + 2)} << 16 | u16(at);
+  }
+
+ private:
+  ConstBytes block_;
+  bool big_endian_;
+};
+
+int orientation_in_tiff(ConstBytes block) {
+  const TiffNumbers numbers(block);
+  const std::size_t directory = numbers.u32(4);
+  if (directory > block.size()) return 1;
+  const unsigned entries = numbers.u16(directory);
+  for (unsigned i = 0; i < entries; ++i) {
+    const std::size_t entry = directory + 2 + std::size_t{12} * i;
+    if (entry + 12 > block.size()) break;
+    if (numbers.u16(entry) != kOrientationTag) continue;
+    const unsigned value = numbers.u16(entry + 8);
+    return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
+  }
+  return 1;
+}
+
+}  // namespace
+
+int exif_orientation(ConstBytes jpeg) {
+  std::size_t at = 2;
+  while (at + 4 <= jpeg.size()) {
+    if (jpeg[at] != std::byte{0xFF}) return 1;
+    const auto marker = std::to_integer<unsigned>(jpeg[at + 1]);
+    if (marker == 0xFF) {  // padding before a marker
+      ++at;
+      continue;
+    }
+    const std::size_t length = std::to_integer<std::size_t>(jpeg[at + 2]) << 8 |
+                               std::to_integer<std::size_t>(jpeg[at + 3]);
+    if (marker == 0xDA || length < 2 || at + 2 + length > jpeg.size()) return 1;
+    const ConstBytes body = jpeg.subspan(at + 4, length - 2);
+    if (marker == 0xE1 && body.size() > 14 && std::memcmp(body.data(), "Exif\0\0", 6) == 0)
+      return orientation_in_tiff(body.subspan(6));
+    at += 2 + length;
+  }
+  return 1;
+}
+
+}  // namespace penstock

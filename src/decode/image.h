@@ -1,0 +1,91 @@
+// Encoded images to pixels: one decoder a thread, only the wanted region.
+//
+// The caller opens an image (header only), decides which region it needs, provides memory, and
+// decodes. Decoding a region gives the same pixels as decoding all and cropping. Colour pixels
+// are four bytes (R, G, B, unused), so that every later step is one aligned vector a pixel.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/bytes.h"
+#include "base/limits.h"
+#include "penstock/result.h"
+
+namespace penstock {
+
+struct Rect {
+  int x = 0, y = 0, width = 0, height = 0;
+  bool operator==(const Rect&) const = default;
+};
+
+enum class PixelFormat : std::uint8_t {
+  kRgbx,   // 4 bytes a pixel; alpha is dropped, palettes and grey are expanded
+  kGrey,   // 1 byte a pixel, ITU-R 601 luma
+  kIndex,  // 1 byte a pixel, the stored value or palette index: for masks
+};
+
+inline int bytes_per_pixel(PixelFormat format) { return format == PixelFormat::kRgbx ? 4 : 1; }
+
+struct PixelView {
+  const std::byte* data = nullptr;
+  int width = 0, height = 0;
+  std::ptrdiff_t row_stride = 0;  // in bytes
+};
+
+struct ImageHeader {
+  int width = 0, height = 0;   // as stored, before EXIF orientation
+  int orientation = 1;         // EXIF's 1-8
+  std::uint64_t working_bytes = 0;  // what the codec itself allocates while decoding
+};
+
+struct DecodeRequest {
+  Rect region;                 // in stored pixels
+  PixelFormat format = PixelFormat::kRgbx;
+  int scale_denominator = 1;   // 1, 2, 4 or 8: JPEG only, faster and only similar pixels
+};
+
+// What a codec does with one image. Not thread-safe; keeps its state between images.
+class ImageCodec {
+ public:
+  virtual ~ImageCodec() = default;
+  // Borrows `encoded` until the next open().
+  virtual Result<ImageHeader> open(ConstBytes encoded) = 0;
+  // Memory decode() needs for its result.
+  virtual std::size_t buffer_bytes(const DecodeRequest& request) const = 0;
+  // The region's pixels, somewhere inside `buffer`. With a scale, the region divided by it
+  // (rounded outwards).
+  virtual Result<PixelView> decode(const DecodeRequest& request, MutableBytes buffer) = 0;
+};
+
+// Chooses the codec by the first bytes, never by the file's name.
+class ImageDecoder {
+ public:
+  explicit ImageDecoder(Limits limits = {});
+  ~ImageDecoder();
+  ImageDecoder(ImageDecoder&&) noexcept;
+
+  Result<ImageHeader> open(ConstBytes encoded);
+  bool can_scale() const { return current_ == jpeg_.get(); }
+  std::size_t buffer_bytes(const DecodeRequest& request) const {
+    return current_->buffer_bytes(request);
+  }
+  Result<PixelView> decode(const DecodeRequest& request, MutableBytes buffer) {
+    return current_->decode(request, buffer);
+  }
+
+ private:
+  Limits limits_;
+  std::unique_ptr<ImageCodec> jpeg_, png_, webp_;
+  ImageCodec* current_ = nullptr;
+};
+
+// Where a codec was left out of the build this returns nullptr.
+std::unique_ptr<ImageCodec> make_jpeg_codec(const Limits& limits);
+std::unique_ptr<ImageCodec> make_png_codec(const Limits& limits);
+std::unique_ptr<ImageCodec> make_webp_codec(const Limits& limits);
+
+// The size check all codecs share: both sides at least 1, and within the limits.
+Status check_image_size(std::uint64_t width, std::uint64_t height, const Limits& limits);
+
+}  // namespace penstock

@@ -1,0 +1,41 @@
+// The .npy header, read as NumPy writes it (format 1.0 to 3.0) and believed only where it adds up.
+//
+// Objects (pickles) are refused: reading data must never run code.
+#pragma once
+
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "base/limits.h"
+#include "penstock/array.h"
+#include "penstock/result.h"
+
+namespace penstock {
+
+struct NpyHeader {
+  ArraySpec array;
+  bool fortran_order = false;
+  bool big_endian = false;
+  std::uint64_t data_offset = 0;
+
+  std::uint64_t data_bytes() const { return array.bytes(); }
+  bool operator==(const NpyHeader&) const = default;
+};
+
+// How many bytes the header takes in all, from the first 12 (kNpyPrefix) of a file.
+constexpr std::size_t kNpyPrefix = 12;
+Result<std::uint64_t> npy_header_size(ConstBytes prefix, const Limits& limits);
+
+// `bytes` begins at the file's start and holds at least the header.
+Result<NpyHeader> parse_npy_header(ConstBytes bytes, const Limits& limits);
+
+// Fails unless exactly the promised data follows the header.
+Status check_npy_size(const NpyHeader& header, std::uint64_t file_bytes);
+
+// Native byte order, C order: copies `count` elements, swapping bytes where needed.
+void swap_bytes_in_place(std::byte* data, std::size_t elements, DType dtype);
+
+// Column-major to row-major.
+void fortran_to_c(const std::byte* from, std::byte* to, const Shape& shape, std::size_t item_bytes);
+
+}  // namespace penstock

@@ -1,0 +1,57 @@
+// Which sample stands at position p of epoch e: a pure function of (seed, epoch, position).
+//
+// It never depends on threads, ranks, cache or timing; ranks and resumption are slices of it
+// (rank_slice.h). Immutable once built; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "penstock/result.h"
+
+namespace penstock {
+
+enum class Shuffle : std::uint8_t {
+  kNone,    // the source's own order
+  kFull,    // a permutation of all samples
+  kWindow,  // units (chunks, shards, runs of rows) permuted, then samples within windows of units
+};
+
+struct OrderSpec {
+  std::uint64_t samples = 0;      // in the source
+  std::uint64_t epoch_size = 0;   // positions in an epoch; 0: one pass over what is drawn from
+  Shuffle shuffle = Shuffle::kNone;
+  std::uint64_t seed = 0;
+  std::uint64_t unit_samples = 1;   // samples a storage unit (kWindow)
+  std::uint64_t window_units = 16;  // units a window (kWindow)
+  // At most one of the two: positions name entries of a list, or are drawn by weight with
+  // replacement.
+  std::shared_ptr<const std::vector<std::uint64_t>> indices;
+  std::shared_ptr<const std::vector<double>> weights;
+};
+
+class EpochOrder {
+ public:
+  virtual ~EpochOrder() = default;
+  virtual std::uint64_t sample_at(std::uint64_t position) const = 0;  // position < size()
+  std::uint64_t size() const { return size_; }
+
+ protected:
+  explicit EpochOrder(std::uint64_t size) : size_(size) {}
+
+ private:
+  std::uint64_t size_;
+};
+
+// Fails on an index beyond the source, a weight that is negative or not finite, or weights that
+// sum to nothing.
+Status check_order(const OrderSpec& spec);
+
+// `spec` has passed check_order.
+std::unique_ptr<const EpochOrder> make_epoch_order(const OrderSpec& spec, std::uint64_t epoch);
+
+// What resuming must agree on: a hash of the order's description (not of the epoch).
+std::uint64_t order_fingerprint(const OrderSpec& spec);
+
+}  // namespace penstock

@@ -1,0 +1,28 @@
+// How the memory budget is divided before anything is allocated.
+#pragma once
+
+#include <cstdint>
+
+#include "penstock/result.h"
+
+namespace penstock {
+
+struct BudgetRequest {
+  std::uint64_t budget_bytes = 0;
+  std::uint64_t batch_bytes = 0;
+  std::uint64_t sample_bytes = 0;
+  unsigned threads = 1;
+  std::uint64_t prefetch = 0;  // wanted by the user; 0: choose
+};
+
+struct BudgetPlan {
+  std::uint64_t batch_area_bytes = 0;     // batches in the making, waiting, lent and free
+  std::uint64_t scratch_share_bytes = 0;  // a worker
+  std::uint64_t scratch_pot_bytes = 0;    // for one large sample at a time
+  std::uint64_t prefetch = 0;             // batches in the making or waiting
+};
+
+// Fails, saying how much is needed, where one batch and a minimum of scratch do not fit.
+Result<BudgetPlan> divide_budget(const BudgetRequest& request);
+
+}  // namespace penstock

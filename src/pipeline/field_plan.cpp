@@ -1,0 +1,130 @@
+#include "pipeline/field_plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/nearest_name.h"
+
+namespace penstock {
+namespace {
+
+std::unexpected<Error> unknown_field(const std::string& name, const std::vector<std::string>& known) {
+  const auto near = nearest_name(name, known);
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("there is no field \"{}\"{}; there are {}", name,
+                          near ? fmt::format(", did you mean \"{}\"?", *near) : "", fmt::join(known, ", ")));
+}
+
+std::string source_name(const std::string& name, const LoaderOptions& options) {
+  const auto renamed = options.renamed.find(name);
+  return renamed == options.renamed.end() ? name : renamed->second;
+}
+
+const FieldTransform* transforms_of(const std::string& name, const LoaderOptions& options) {
+  const auto found = std::ranges::find(options.transforms, name, &FieldTransform::field);
+  return found == options.transforms.end() ? nullptr : &*found;
+}
+
+Result<Program> compile(const FieldTransform* transforms, FieldKind kind, const LoaderOptions& options) {
+  static const std::vector<Transform> none;
+  const bool numbers = kind == FieldKind::kImage || kind == FieldKind::kArray;
+  return Program::compile(transforms ? transforms->steps : none,
+                          {kind, options.layout == BatchLayout::kNchw ? Layout::kNchw : Layout::kNhwc,
+                           numbers ? options.dtype : std::nullopt});
+}
+
+class Planner {
+ public:
+  Planner(const SourcePtr& source, const LoaderOptions& options) : source_(source), options_(options) {
+    plan_.source = source;
+    plan_.seed = options.seed;
+    for (const FieldInfo& field : source->fields()) known_.push_back(field.name);
+    known_.push_back("key");
+    for (const FieldTransform& transform : options.transforms)
+      if (!transform.derive_from.empty()) known_.push_back(transform.field);
+  }
+
+  Result<SamplePlan> run() {
+    std::vector<std::string> wanted = options_.fields;
+    if (wanted.empty()) {
+      for (const FieldInfo& field : source_->fields()) wanted.push_back(field.name);
+      for (const FieldTransform& transform : options_.transforms)
+        if (!transform.derive_from.empty()) wanted.push_back(transform.field);
+    }
+    for (const std::string& name : wanted) {
+      const auto index = add(name, 0);
+      if (!index) return std::unexpected(index.error());
+      order_.push_back(*index);
+    }
+    for (const FieldTransform& transform : options_.transforms)
+      if (std::ranges::find(plan_.fields, transform.field, &FieldPlan::name) == plan_.fields.end()) {
+        if (std::ranges::find(known_, transform.field) == known_.end()) return unknown_field(transform.field, known_);
+        return fail(ErrorCode::kInvalidArgument,
+                    fmt::format("transform for field \"{}\", which is not among the fields asked for", transform.field));
+      }
+    plan_.delivered_as.assign(plan_.fields.size(), -1);
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      if (plan_.delivered_as[static_cast<std::size_t>(order_[i])] >= 0)
+        return fail(ErrorCode::kInvalidArgument, fmt::format("field \"{}\" is asked for twice", wanted[i]));
+      plan_.delivered_as[static_cast<std::size_t>(order_[i])] = static_cast<int>(i);
+    }
+    for (std::size_t i = 0; i < plan_.fields.size(); ++i) plan_.fields[i].is_delivered = plan_.delivered_as[i] >= 0;
+    return std::move(plan_);
+  }
+
+ private:
+  // Adds a field (and, before it, what it derives from) and returns its index.
+  Result<int> add(const std::string& name, int depth) {
+    const auto known = std::ranges::find(plan_.fields, name, &FieldPlan::name);
+    if (known != plan_.fields.end()) return static_cast<int>(known - plan_.fields.begin());
+    const FieldTransform* transforms = transforms_of(name, options_);
+    FieldPlan field;
+    field.name = name;
+    if (transforms && !transforms->derive_from.empty()) {
+      if (depth > 8) return fail(ErrorCode::kInvalidArgument, fmt::format("field \"{}\" derives from itself", name));
+      const auto parent = add(transforms->derive_from, depth + 1);
+      if (!parent) return parent;
+      if (plan_.fields[static_cast<std::size_t>(*parent)].derive_from >= 0)
+        return fail(ErrorCode::kInvalidArgument,
+                    fmt::format("field \"{}\" derives from \"{}\", which is derived itself", name, transforms->derive_from));
+      field.derive_from = *parent;
+      // A picture that is decoded already is an array of pixels, whatever it came from.
+      field.kind = plan_.fields[static_cast<std::size_t>(*parent)].kind;
+    } else if (source_name(name, options_) == "key") {
+      field.is_key = true;
+      field.kind = FieldKind::kText;
+    } else {
+      const auto& fields = source_->fields();
+      const auto found = std::ranges::find(fields, source_name(name, options_), &FieldInfo::name);
+      if (found == fields.end()) return unknown_field(source_name(name, options_), known_);
+      field.source_field = static_cast<int>(found - fields.begin());
+      field.kind = found->kind;
+    }
+    if (field.kind == FieldKind::kText && transforms)
+      return fail(ErrorCode::kInvalidArgument, fmt::format("field \"{}\" is text; transforms do not apply", name));
+    auto program = compile(transforms, field.kind, options_);
+    if (!program) {
+      program.error().message += fmt::format(" (field \"{}\")", name);
+      return std::unexpected(std::move(program).error());
+    }
+    field.program = std::move(*program);
+    plan_.fields.push_back(std::move(field));
+    return static_cast<int>(plan_.fields.size()) - 1;
+  }
+
+  const SourcePtr& source_;
+  const LoaderOptions& options_;
+  SamplePlan plan_;
+  std::vector<std::string> known_;
+  std::vector<int> order_;
+};
+
+}  // namespace
+
+Result<SamplePlan> plan_fields(SourcePtr source, const LoaderOptions& options) {
+  return Planner(source, options).run();
+}
+
+}  // namespace penstock

@@ -1,0 +1,401 @@
+// The loader: checks the options, divides the budget, joins the stages, counts.
+#include "penstock/loader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/machine.h"
+#include "pipeline/budget.h"
+#include "pipeline/field_plan.h"
+#include "pipeline/scheduler.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::size_t kErrorsListed = 100;
+constexpr std::uint64_t kSamplesToProbe = 32;
+constexpr double kShareOfWaiting = 0.05;  // a consumer that waits less than this is the slow one
+
+std::unexpected<Error> bad_option(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+Status check_options(const Source& source, const LoaderOptions& options) {
+  if (options.batch_size == 0) return bad_option("batch_size must be at least 1");
+  if (options.world_size == 0 || options.rank >= options.world_size)
+    return bad_option(fmt::format("rank {} of world_size {}", options.rank, options.world_size));
+  if (options.threads > 1024) return bad_option(fmt::format("threads={}: at most 1024", options.threads));
+  if (!(options.max_skip >= 0 && options.max_skip <= 1))
+    return bad_option(fmt::format("max_skip={}: a share from 0 to 1", options.max_skip));
+  if (options.batch_size > source.size() && options.drop_last && options.epoch_size == 0 && !options.sampler)
+    return bad_option(fmt::format("batch_size {} with drop_last leaves nothing of {} samples", options.batch_size, source.size()));
+  return {};
+}
+
+Shuffle shuffle_for(ShuffleMode mode, const Source&) {
+  // Every source of this version can read single samples, so "auto" is a full permutation.
+  switch (mode) {
+    case ShuffleMode::kOff: return Shuffle::kNone;
+    case ShuffleMode::kWindow: return Shuffle::kWindow;
+    case ShuffleMode::kAuto:
+    case ShuffleMode::kFull: return Shuffle::kFull;
+  }
+  return Shuffle::kNone;
+}
+
+std::int64_t wall_clock_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+// Types and shapes of a sample's fields: from the transforms where they fix them, else from the
+// first sample that can be read.
+Result<std::vector<BatchField>> find_specs(const SamplePlan& plan, std::uint64_t budget_bytes) {
+  std::vector<std::optional<ArraySpec>> specs(plan.fields.size());
+  bool complete = true;
+  for (std::size_t i = 0; i < plan.fields.size(); ++i) {
+    const FieldPlan& field = plan.fields[i];
+    if (field.is_key || !field.is_delivered) continue;
+    specs[i] = field.program.fixed_spec();
+    const ArrayLayout* layout = field.kind == FieldKind::kArray && field.source_field >= 0
+                                    ? plan.source->array_layout(static_cast<std::size_t>(field.source_field)) : nullptr;
+    if (layout && field.program.keeps(layout->spec.dtype)) specs[i] = layout->spec;
+    if (field.kind == FieldKind::kInteger && field.program.keeps(DType::kInt64)) specs[i] = ArraySpec{DType::kInt64, {}};
+    complete = complete && specs[i];
+  }
+  if (!complete) {
+    Ledger ledger(budget_bytes);
+    ScratchBudget budget(ledger, budget_bytes, 0);
+    WorkerCounters counters;
+    SampleWorker worker(plan, budget, counters);
+    const std::uint64_t tries = std::min(plan.source->size(), kSamplesToProbe);
+    for (std::uint64_t sample = 0; sample < tries; ++sample) {
+      const auto measured = worker.measure(sample);
+      if (!measured && sample + 1 == tries) return std::unexpected(measured.error());
+      if (!measured) continue;
+      for (std::size_t i = 0; i < specs.size(); ++i)
+        if (!specs[i]) specs[i] = (*measured)[i];
+      break;
+    }
+  }
+  std::vector<BatchField> fields(static_cast<std::size_t>(std::ranges::count_if(plan.delivered_as, [](int i) { return i >= 0; })));
+  for (std::size_t i = 0; i < plan.fields.size(); ++i) {
+    if (plan.delivered_as[i] < 0) continue;
+    BatchField& field = fields[static_cast<std::size_t>(plan.delivered_as[i])];
+    field.name = plan.fields[i].name;
+    if (plan.fields[i].is_key)
+      field.texts.emplace_back();
+    else
+      field.spec = *specs[i];
+  }
+  return fields;
+}
+
+class PipelineLoader final : public Loader {
+ public:
+  PipelineLoader(SamplePlan plan, const LoaderOptions& options, OrderSpec order, SlotLayout layout,
+                 std::uint64_t budget_bytes, const BudgetPlan& budget, unsigned threads, std::string tuning)
+      : plan_(std::move(plan)), options_(options), order_(std::move(order)), layout_(std::move(layout)),
+        budget_(budget), threads_(threads), tuning_(std::move(tuning)),
+        ledger_(std::make_shared<Ledger>(budget_bytes)),
+        pool_(std::make_shared<BatchPool>(ledger_, layout_.batch_bytes(), budget.batch_area_bytes)) {
+    start_workers();
+  }
+
+  Status start_epoch() override {
+    if (!scheduler_) return bad_option("the loader is closed");
+    close_epoch();
+    epoch_ = next_epoch_;
+    start_position_ = next_position_;
+    next_epoch_ = epoch_ + 1;
+    next_position_ = 0;
+    std::shared_ptr<const EpochOrder> order = make_epoch_order(order_, epoch_);
+    slice_ = slice_from(start_position_, order->size());
+    delivered_batches_ = 0;
+    current_ = EpochStats{};
+    current_.epoch = epoch_;
+    at_epoch_start_ = scheduler_->worker_stats();
+    epoch_began_ = Clock::now();
+    in_epoch_ = true;
+    scheduler_->start({epoch_, std::move(order), slice_});
+    return {};
+  }
+
+  Result<Next> next(Batch& out, std::chrono::milliseconds patience) override {
+    if (!in_epoch_) return Next::kEnd;
+    const Clock::time_point since = Clock::now();
+    FinishedBatch batch;
+    const Scheduler::Wait got = scheduler_->next(batch, patience);
+    deliver_.wait_seconds += seconds_between(since, Clock::now());
+    if (got == Scheduler::Wait::kPending) return Next::kPending;
+    if (got == Scheduler::Wait::kEnd) {
+      close_epoch();
+      return Next::kEnd;
+    }
+    if (auto status = count(batch); !status) {
+      pool_->put_back(std::move(batch.block));
+      scheduler_->cancel();
+      close_epoch();
+      return std::unexpected(std::move(status).error());
+    }
+    ++delivered_batches_;
+    if (delivered_batches_ == slice_.batches()) {
+      // The epoch is over when its last batch is handed over, so that a state taken now leads on.
+      current_.seconds = seconds_between(epoch_began_, Clock::now());
+    }
+    hand_over(batch, out);
+    return Next::kBatch;
+  }
+
+  std::uint64_t batches_per_epoch() const override { return slice_from(0, epoch_positions()).batches(); }
+
+  void set_epoch(std::uint64_t epoch) override {
+    next_epoch_ = epoch;
+    next_position_ = 0;
+  }
+
+  Status set_sampler(std::shared_ptr<const std::vector<std::uint64_t>> indices) override {
+    OrderSpec changed = order_;
+    changed.indices = std::move(indices);
+    PENSTOCK_CHECK(check_order(changed));
+    order_ = std::move(changed);
+    return {};
+  }
+
+  LoaderState state() const override {
+    LoaderState state{plan_.source->fingerprint(), order_fingerprint(order_), options_.seed, next_epoch_, next_position_, epoch_positions()};
+    if (in_epoch_ && delivered_batches_ < slice_.batches()) {
+      state.epoch = epoch_;
+      state.position = slice_.position_after(delivered_batches_);
+    }
+    return state;
+  }
+
+  Status load_state(const LoaderState& state) override {
+    if (state.fingerprint != plan_.source->fingerprint())
+      return bad_option("the state belongs to other data (keys or sizes differ)");
+    if (state.seed != options_.seed)
+      return bad_option(fmt::format("the state has seed {}, the loader {}", state.seed, options_.seed));
+    if (state.order != order_fingerprint(order_))
+      return bad_option("the state belongs to another order (shuffle, sampler, weights or epoch_size differ)");
+    if (state.position > epoch_positions()) return bad_option("the state is past the end of the epoch");
+    if (scheduler_) scheduler_->cancel();
+    close_epoch();
+    next_epoch_ = state.position == epoch_positions() && state.position > 0 ? state.epoch + 1 : state.epoch;
+    next_position_ = state.position == epoch_positions() ? 0 : state.position;
+    return {};
+  }
+
+  LoaderStats stats() const override {
+    LoaderStats stats;
+    stats.counts = totals_;
+    stats.stages = all_stages();
+    stats.first_batch_seconds = first_batch_seconds_;
+    stats.epochs = finished_;
+    if (in_epoch_) stats.epochs.push_back(running_epoch());
+    stats.errors = errors_;
+    stats.queue_capacity = budget_.prefetch;
+    stats.queue_ready = scheduler_ ? scheduler_->ready_batches() : 0;
+    stats.queue_bytes = stats.queue_ready * layout_.batch_bytes();
+    stats.memory_budget = ledger_->budget();
+    stats.memory_peak = ledger_->peak();
+    stats.memory_lent = ledger_->lent();
+    stats.threads = threads_;
+    stats.tuning = tuning_;
+    stats.bottleneck = bottleneck(stats);
+    return stats;
+  }
+
+  std::vector<BatchField> sample_fields() const override { return layout_.fields(); }
+  const Source& source() const override { return *plan_.source; }
+
+  void close() override {
+    close_epoch();
+    if (!scheduler_) return;
+    at_close_ += scheduler_->worker_stats();
+    scheduler_.reset();
+  }
+
+ private:
+  void start_workers() {
+    scheduler_ = std::make_unique<Scheduler>(Scheduler::Setup{
+        plan_, layout_, pool_, ledger_, budget_.scratch_share_bytes, budget_.scratch_pot_bytes, threads_,
+        budget_.prefetch, {options_.on_error, options_.seed, plan_.source->size()}});
+  }
+
+  std::uint64_t epoch_positions() const {
+    return order_.epoch_size ? order_.epoch_size : order_.indices ? order_.indices->size() : order_.samples;
+  }
+
+  RankSlice slice_from(std::uint64_t position, std::uint64_t size) const {
+    return {size, position, options_.batch_size, options_.rank, options_.world_size, options_.drop_last};
+  }
+
+  // Books a finished batch; an error where the policy says so.
+  Status count(FinishedBatch& batch) {
+    Counts& counts = current_.counts;
+    counts.planned += batch.planned;
+    totals_.planned += batch.planned;
+    for (const Error& error : batch.errors)
+      if (errors_.size() < kErrorsListed) errors_.push_back(error);
+    if (batch.failed) {
+      counts.failed += batch.planned;
+      totals_.failed += batch.planned;
+      return std::unexpected(batch.errors.front());
+    }
+    const std::uint64_t skipped = batch.planned - batch.kept, padded = batch.padded ? batch.kept : 0;
+    counts.skipped += skipped;
+    totals_.skipped += skipped;
+    counts.replaced += batch.replaced;
+    totals_.replaced += batch.replaced;
+    const double allowed = std::max(1.0, options_.max_skip * static_cast<double>(epoch_positions()) / options_.world_size);
+    if (static_cast<double>(counts.skipped + counts.replaced) > allowed) {
+      counts.failed += batch.kept;
+      totals_.failed += batch.kept;
+      return std::unexpected(Error{ErrorCode::kTooManySkipped,
+                                   fmt::format("{} bad samples in this epoch are more than max_skip={} allows; the last: {}",
+                                               counts.skipped + counts.replaced, options_.max_skip, batch.errors.front().describe()),
+                                   batch.errors.front().where, false});
+    }
+    counts.delivered += batch.kept;
+    totals_.delivered += batch.kept;
+    counts.padded += padded;
+    totals_.padded += padded;
+    ++counts.batches;
+    ++totals_.batches;
+    return {};
+  }
+
+  void hand_over(FinishedBatch& batch, Batch& out) {
+    const Clock::time_point now = Clock::now();
+    if (current_.counts.batches == 1) current_.first_batch_seconds = seconds_between(epoch_began_, now);
+    if (totals_.batches == 1) first_batch_seconds_ = seconds_between(constructed_, now);
+    ++deliver_.items;
+    deliver_.bytes += batch.kept * layout_.sample_bytes();
+    out.size = batch.kept;
+    out.fields = layout_.fields();
+    for (std::size_t i = 0; i < out.fields.size(); ++i) {
+      BatchField& field = out.fields[i];
+      field.spec.shape.insert(field.spec.shape.begin(), static_cast<std::int64_t>(batch.kept));
+      if (layout_.is_text(i))
+        field.texts = std::move(batch.texts[i]);
+      else
+        field.data = layout_.slot(batch.block.data(), i, 0).data();
+    }
+    out.memory = pool_->lend(std::move(batch.block));
+    deliver_.seconds += seconds_between(now, Clock::now());
+  }
+
+  std::array<StageStats, kStages> all_stages() const {
+    std::array<StageStats, kStages> stages = at_close_;
+    if (scheduler_) stages += scheduler_->worker_stats();
+    stages[static_cast<std::size_t>(Stage::kDeliver)] = deliver_;
+    return stages;
+  }
+
+  EpochStats running_epoch() const {
+    EpochStats epoch = current_;
+    if (scheduler_) epoch.stages = scheduler_->worker_stats() - at_epoch_start_;
+    StageStats deliver = deliver_;
+    deliver.seconds -= deliver_at_start_.seconds;
+    deliver.items -= deliver_at_start_.items;
+    deliver.bytes -= deliver_at_start_.bytes;
+    deliver.wait_seconds -= deliver_at_start_.wait_seconds;
+    epoch.stages[static_cast<std::size_t>(Stage::kDeliver)] = deliver;
+    if (epoch.seconds == 0) epoch.seconds = seconds_between(epoch_began_, Clock::now());
+    return epoch;
+  }
+
+  void close_epoch() {
+    if (!in_epoch_) return;
+    finished_.push_back(running_epoch());
+    deliver_at_start_ = deliver_;
+    in_epoch_ = false;
+  }
+
+  // Who is waited for: the slowest stage where the consumer waits, else the consumer itself.
+  std::string bottleneck(const LoaderStats& stats) const {
+    double running = 0, waited = 0;
+    for (const EpochStats& epoch : stats.epochs) {
+      running += epoch.seconds;
+      waited += epoch.stages[static_cast<std::size_t>(Stage::kDeliver)].wait_seconds;
+    }
+    if (stats.counts.batches == 0 || running <= 0) return "unknown";
+    if (waited / running < kShareOfWaiting) return "training step";
+    std::size_t slowest = 0;
+    for (std::size_t i = 0; i < kStages - 1; ++i)
+      if (stats.stages[i].seconds > stats.stages[slowest].seconds) slowest = i;
+    return std::string(name_of(static_cast<Stage>(slowest)));
+  }
+
+  const SamplePlan plan_;
+  const LoaderOptions options_;
+  OrderSpec order_;
+  const SlotLayout layout_;
+  const BudgetPlan budget_;
+  const unsigned threads_;
+  const std::string tuning_;
+  const std::shared_ptr<Ledger> ledger_;
+  const std::shared_ptr<BatchPool> pool_;
+
+  std::uint64_t next_epoch_ = 0, next_position_ = 0;  // where start_epoch() begins
+  std::uint64_t epoch_ = 0, start_position_ = 0, delivered_batches_ = 0;
+  RankSlice slice_;
+  bool in_epoch_ = false;
+
+  const Clock::time_point constructed_ = Clock::now();
+  Clock::time_point epoch_began_{};
+  double first_batch_seconds_ = 0;
+  Counts totals_;
+  EpochStats current_;
+  std::vector<EpochStats> finished_;
+  std::vector<Error> errors_;
+  StageStats deliver_, deliver_at_start_;
+  std::array<StageStats, kStages> at_epoch_start_{}, at_close_{};
+
+  std::unique_ptr<Scheduler> scheduler_;  // last: its threads use what stands above
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptions& options) {
+  PENSTOCK_CHECK(check_options(*source, options));
+  OrderSpec order{source->size(), options.epoch_size, shuffle_for(options.shuffle, *source), options.seed,
+                  source->unit_samples(), options.shuffle_window, options.sampler, options.weights};
+  PENSTOCK_CHECK(check_order(order));
+  auto plan = plan_fields(source, options);
+  if (!plan) return std::unexpected(std::move(plan).error());
+  plan->opened_at_ns = wall_clock_ns();
+
+  const std::uint32_t local = std::max(1u, options.local_ranks);
+  const std::uint64_t memory = options.memory_bytes ? options.memory_bytes
+                                                    : std::max(free_memory_bytes() / 4 / local, 64 * kMiB);
+  auto fields = find_specs(*plan, memory);
+  if (!fields) return std::unexpected(std::move(fields).error());
+  SlotLayout layout(std::move(*fields), options.batch_size);
+
+  const unsigned threads = options.threads ? options.threads : std::max(1u, usable_cpus() / local);
+  const auto budget = divide_budget({memory, layout.batch_bytes(), layout.sample_bytes(), threads, options.prefetch});
+  if (!budget) return std::unexpected(budget.error());
+  std::string tuning = fmt::format("{} threads ({}), {} batches of {:.1f} MiB ahead ({}), memory {:.0f} MiB ({})", threads,
+                                   options.threads ? "given" : fmt::format("{} usable cores / {} local ranks", usable_cpus(), local),
+                                   budget->prefetch, static_cast<double>(layout.batch_bytes()) / kMiB,
+                                   options.prefetch == budget->prefetch ? "given" : "by memory",
+                                   static_cast<double>(memory) / kMiB, options.memory_bytes ? "given" : "a quarter of what is free");
+  return std::make_unique<PipelineLoader>(std::move(*plan), options, std::move(order), std::move(layout), memory, *budget,
+                                          threads, std::move(tuning));
+}
+
+Result<std::optional<Batch>> Loader::next() {
+  Batch batch;
+  while (true) {
+    const auto got = next(batch, std::chrono::milliseconds(1000));
+    if (!got) return std::unexpected(got.error());
+    if (*got == Next::kEnd) return std::nullopt;
+    if (*got == Next::kBatch) return batch;
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,114 @@
+// One work-conserving pool: every thread helps with the earliest unfinished batch.
+//
+// A batch opens when there is memory for it; its samples are claimed in order of delivery, a few
+// at a time, and written straight into their slots. Batches leave in order. So the first batch
+// takes B*d/T and a slow sample holds back only its own batch.
+//
+// One mutex guards the list of batches; it is held to claim and to finish, never to work.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "base/scratch.h"
+#include "base/stats.h"
+#include "batch/batch_pool.h"
+#include "batch/slot_layout.h"
+#include "order/epoch_order.h"
+#include "order/rank_slice.h"
+#include "pipeline/sample_worker.h"
+
+namespace penstock {
+
+// What a run of the pipeline works off: one epoch, or what is left of one.
+struct EpochTask {
+  std::uint64_t epoch = 0;
+  std::shared_ptr<const EpochOrder> order;
+  RankSlice slice;
+};
+
+struct ErrorPolicy {
+  OnError on_error = OnError::kRaise;
+  std::uint64_t seed = 0;
+  std::uint64_t samples = 0;  // in the source, to choose stand-ins from
+};
+
+// A batch whose samples are all done.
+struct FinishedBatch {
+  MemoryBlock block;
+  std::vector<std::vector<std::string>> texts;
+  std::uint64_t planned = 0, kept = 0, replaced = 0;
+  bool padded = false;
+  std::vector<Error> errors;  // of samples skipped or replaced; or the one that fails the batch
+  bool failed = false;
+};
+
+class Scheduler {
+ public:
+  struct Setup {
+    const SamplePlan& plan;
+    const SlotLayout& layout;
+    std::shared_ptr<BatchPool> pool;
+    std::shared_ptr<Ledger> ledger;
+    std::uint64_t scratch_share_bytes = 0, scratch_pot_bytes = 0;
+    unsigned threads = 1;
+    std::uint64_t prefetch = 1;
+    ErrorPolicy policy;
+  };
+
+  explicit Scheduler(const Setup& setup);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+
+  // Drops what is under way and starts on this; waits for samples being worked on.
+  void start(EpochTask task);
+  void cancel();
+
+  enum class Wait : std::uint8_t { kBatch, kEnd, kPending };
+  Wait next(FinishedBatch& out, std::chrono::milliseconds patience);
+
+  std::uint64_t ready_batches() const;
+  std::array<StageStats, kStages> worker_stats() const;
+
+ private:
+  struct OpenBatch;
+  struct Claim {
+    std::shared_ptr<OpenBatch> batch;
+    std::uint64_t first = 0, count = 0;
+  };
+
+  void work(unsigned worker);
+  std::optional<Claim> claim_samples();
+  bool open_batch();
+  void make_samples(const Claim& claim, SampleWorker& worker);
+  Status make_one(OpenBatch& batch, std::uint64_t index, SampleWorker& worker);
+  void finish_claim(const Claim& claim, double seconds);
+  void wake_workers();
+
+  const SamplePlan& plan_;
+  const SlotLayout& layout_;
+  const std::shared_ptr<BatchPool> pool_;
+  const std::shared_ptr<Ledger> ledger_;
+  const std::uint64_t prefetch_;
+  const ErrorPolicy policy_;
+  const unsigned threads_;
+  ScratchBudget scratch_;
+  std::vector<WorkerCounters> counters_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable work_there_, batch_ready_, claims_done_;
+  EpochTask task_;                                   // the fields below are guarded by mutex_
+  std::deque<std::shared_ptr<OpenBatch>> batches_;   // in order of delivery
+  std::uint64_t next_to_open_ = 0, to_open_ = 0;
+  unsigned idle_ = 0, busy_ = 0;
+  double sample_seconds_ = 0;  // a moving average, to claim cheap samples in larger handfuls
+  bool stopping_ = false;
+  std::vector<std::jthread> pool_threads_;
+};
+
+}  // namespace penstock

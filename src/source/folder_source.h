@@ -1,0 +1,20 @@
+// A source whose samples are files: images or .npy, in class folders or flat.
+#pragma once
+
+#include "penstock/source.h"
+#include "source/file_index.h"
+
+namespace penstock {
+
+struct FolderSourceOptions {
+  std::string uri;         // what the user wrote
+  std::string root;        // absolute
+  std::string masks_root;  // "": none
+  std::string kept_path;   // "": not kept
+  std::function<void(const std::string&)> warn;
+};
+
+Result<SourcePtr> make_folder_source(std::shared_ptr<const Store> store, FileIndex index,
+                                     FolderSourceOptions options);
+
+}  // namespace penstock

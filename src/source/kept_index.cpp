@@ -1,0 +1,50 @@
+#include "source/kept_index.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/random.h"
+
+namespace penstock {
+namespace {
+
+std::string cache_directory() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  if (auto own = variable("PENSTOCK_CACHE_DIR"); !own.empty()) return own;
+  if (auto xdg = variable("XDG_CACHE_HOME"); !xdg.empty()) return xdg + "/penstock";
+  if (auto home = variable("HOME"); !home.empty()) return home + "/.cache/penstock";
+  return "";
+}
+
+}  // namespace
+
+std::string kept_index_path(const std::string& directory, const std::string& root,
+                            const std::string& kind) {
+  const std::string folder = directory.empty() ? cache_directory() : directory;
+  if (folder.empty()) return "";
+  std::uint64_t hash = 0;
+  for (const char c : root + "\n" + kind) hash = mix64(hash ^ static_cast<unsigned char>(c));
+  return fmt::format("{}/index/{:016x}.idx", folder, hash);
+}
+
+void keep_index(const std::string& path, const FileIndex& index, const std::string& root) {
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  const std::string temporary = fmt::format("{}.{}", path, getpid());
+  const std::vector<std::byte> bytes = serialise_index(index, root);
+  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  if (file)
+    std::filesystem::rename(temporary, path, ignored);
+  if (!file || ignored) std::filesystem::remove(temporary, ignored);
+}
+
+}  // namespace penstock

@@ -1,0 +1,19 @@
+// Where indexes are kept between runs: the user's cache folder (docs/decisions/0002).
+#pragma once
+
+#include <string>
+
+#include "source/file_index.h"
+
+namespace penstock {
+
+// `directory` "" means PENSTOCK_CACHE_DIR, else XDG_CACHE_HOME/penstock, else ~/.cache/penstock;
+// "" comes back where there is none of them.
+std::string kept_index_path(const std::string& directory, const std::string& root,
+                            const std::string& kind);
+
+// Written beside and renamed, so that readers see the old or the new. A folder that cannot be
+// written is no error: the next run scans again.
+void keep_index(const std::string& path, const FileIndex& index, const std::string& root);
+
+}  // namespace penstock

@@ -1,0 +1,87 @@
+#include "source/npy_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/random.h"
+#include "decode/npy.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kUnitBytes = 1 << 20;  // neighbours worth reading together
+
+class NpySource final : public Source {
+ public:
+  NpySource(std::shared_ptr<const Store> store, std::string uri, ObjectVersion version,
+            const NpyHeader& header)
+      : store_(std::move(store)), uri_(std::move(uri)), version_(version), offset_(header.data_offset),
+        size_(static_cast<std::uint64_t>(header.array.shape.front())) {
+    layout_.spec = {header.array.dtype, {header.array.shape.begin() + 1, header.array.shape.end()}};
+    layout_.swap_bytes = header.big_endian;
+    sample_bytes_ = layout_.spec.bytes();
+  }
+
+  std::uint64_t size() const override { return size_; }
+  const std::vector<FieldInfo>& fields() const override { return fields_; }
+  std::string kind() const override { return "npy array"; }
+  std::string uri() const override { return uri_; }
+  std::string key(std::uint64_t sample) const override { return std::to_string(sample); }
+  Extent extent(std::uint64_t sample, std::size_t) const override {
+    return {uri_, offset_ + sample * sample_bytes_, sample_bytes_, version_.modified_ns, version_.size, true};
+  }
+  const ArrayLayout* array_layout(std::size_t) const override { return &layout_; }
+  std::uint64_t fingerprint() const override {
+    std::uint64_t hash = mix64(version_.size);
+    for (const std::int64_t extent : layout_.spec.shape) hash = mix64(hash ^ static_cast<std::uint64_t>(extent));
+    return mix64(hash ^ static_cast<std::uint64_t>(layout_.spec.dtype));
+  }
+  std::uint64_t stored_bytes() const override { return version_.size; }
+  std::uint64_t unit_samples() const override {
+    return std::max<std::uint64_t>(1, kUnitBytes / std::max<std::uint64_t>(sample_bytes_, 1));
+  }
+  const Store& store() const override { return *store_; }
+
+ private:
+  std::shared_ptr<const Store> store_;
+  std::string uri_;
+  ObjectVersion version_;
+  std::uint64_t offset_, size_, sample_bytes_ = 0;
+  ArrayLayout layout_;
+  std::vector<FieldInfo> fields_ = {{"array", FieldKind::kArray}};
+};
+
+}  // namespace
+
+Result<SourcePtr> make_npy_source(std::shared_ptr<const Store> store, const std::string& uri) {
+  const auto at_file = [&](Error error, std::uint64_t length) {
+    error.where = {uri, 0, static_cast<std::int64_t>(length), -1};
+    return std::unexpected(std::move(error));
+  };
+  auto object = store->open(uri);
+  if (!object) return std::unexpected(std::move(object).error());
+  const ObjectVersion version = (*object)->version();
+  std::array<std::byte, kNpyPrefix> prefix{};
+  const std::size_t there = std::min<std::uint64_t>(version.size, prefix.size());
+  PENSTOCK_CHECK((*object)->read_at(0, MutableBytes(prefix).first(there)));
+  const auto header_bytes = npy_header_size(ConstBytes(prefix).first(there), Limits{});
+  if (!header_bytes) return at_file(header_bytes.error(), there);
+  std::vector<std::byte> bytes(std::min<std::uint64_t>(*header_bytes, version.size));
+  PENSTOCK_CHECK((*object)->read_at(0, bytes));
+  const auto header = parse_npy_header(bytes, Limits{});
+  if (!header) return at_file(header.error(), bytes.size());
+  if (const auto fits = check_npy_size(*header, version.size); !fits) return at_file(fits.error(), version.size);
+  if (header->array.shape.empty())
+    return at_file({ErrorCode::kShapeMismatch, "a single number; samples are entries of the first axis", {}, false}, bytes.size());
+  if (header->fortran_order)
+    return at_file({ErrorCode::kUnsupported,
+                    "Fortran order scatters each sample over the file; save it with "
+                    "numpy.ascontiguousarray", {}, false}, bytes.size());
+  if (header->array.shape.front() == 0)
+    return at_file({ErrorCode::kNotFound, "the array has no samples", {}, false}, bytes.size());
+  return std::make_shared<NpySource>(std::move(store), uri, version, *header);
+}
+
+}  // namespace penstock

@@ -1,0 +1,84 @@
+// Sources made of another source: chosen samples, and seeded divisions.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "base/random.h"
+#include "penstock/source.h"
+
+namespace penstock {
+namespace {
+
+class SubsetSource final : public Source {
+ public:
+  SubsetSource(SourcePtr whole, std::vector<std::uint64_t> indices)
+      : whole_(std::move(whole)), indices_(std::move(indices)) {
+    fingerprint_ = whole_->fingerprint();
+    for (const std::uint64_t index : indices_) fingerprint_ = mix64(fingerprint_ ^ index);
+    for (const std::uint64_t index : indices_)
+      for (std::size_t field = 0; field < whole_->fields().size(); ++field)
+        if (whole_->fields()[field].kind < FieldKind::kInteger) stored_bytes_ += whole_->extent(index, field).length;
+  }
+
+  std::uint64_t size() const override { return indices_.size(); }
+  const std::vector<FieldInfo>& fields() const override { return whole_->fields(); }
+  std::string kind() const override { return whole_->kind(); }
+  std::string uri() const override { return whole_->uri(); }
+  std::string key(std::uint64_t sample) const override { return whole_->key(indices_[sample]); }
+  Extent extent(std::uint64_t sample, std::size_t field) const override { return whole_->extent(indices_[sample], field); }
+  const ArrayLayout* array_layout(std::size_t field) const override { return whole_->array_layout(field); }
+  std::int64_t integer(std::uint64_t sample, std::size_t field) const override { return whole_->integer(indices_[sample], field); }
+  const std::vector<std::string>& classes() const override { return whole_->classes(); }
+  std::uint64_t fingerprint() const override { return fingerprint_; }
+  std::uint64_t stored_bytes() const override { return stored_bytes_; }
+  std::uint64_t unit_samples() const override { return whole_->unit_samples(); }
+  bool index_was_kept() const override { return whole_->index_was_kept(); }
+  void forget_kept_index() const override { whole_->forget_kept_index(); }
+  const Store& store() const override { return whole_->store(); }
+
+ private:
+  SourcePtr whole_;
+  std::vector<std::uint64_t> indices_;
+  std::uint64_t fingerprint_ = 0, stored_bytes_ = 0;
+};
+
+}  // namespace
+
+const std::vector<std::string>& Source::classes() const {
+  static const std::vector<std::string> none;
+  return none;
+}
+
+Result<SourcePtr> subset(SourcePtr source, std::vector<std::uint64_t> indices) {
+  for (const std::uint64_t index : indices)
+    if (index >= source->size())
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("subset index {}, the source has {} samples", index, source->size()),
+                  {source->uri(), -1, -1, -1});
+  if (indices.empty()) return fail(ErrorCode::kInvalidArgument, "empty subset", {source->uri(), -1, -1, -1});
+  return std::make_shared<SubsetSource>(std::move(source), std::move(indices));
+}
+
+Result<Split> split(const SourcePtr& source, double fraction, std::uint64_t seed) {
+  const std::uint64_t size = source->size();
+  const auto first_size = static_cast<std::uint64_t>(std::llround(fraction * static_cast<double>(size)));
+  if (!(fraction > 0) || !(fraction < 1) || first_size == 0 || first_size == size)
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("split({}) of {} samples leaves one side empty", fraction, size),
+                {source->uri(), -1, -1, -1});
+  std::vector<std::uint64_t> first(size);
+  std::iota(first.begin(), first.end(), std::uint64_t{0});
+  Draws draws(seed, 0, 0);
+  for (std::uint64_t i = size; i > 1; --i) std::swap(first[i - 1], first[draws.below(i)]);
+  std::vector<std::uint64_t> second(first.begin() + static_cast<std::ptrdiff_t>(first_size), first.end());
+  first.resize(first_size);
+  std::ranges::sort(first);
+  std::ranges::sort(second);
+  return Split{std::make_shared<SubsetSource>(source, std::move(first)),
+               std::make_shared<SubsetSource>(source, std::move(second))};
+}
+
+}  // namespace penstock

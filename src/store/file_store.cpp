@@ -1,0 +1,154 @@
+#include "store/file_store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace penstock {
+namespace {
+
+constexpr int kMaxParts = 8;
+constexpr int kMaxInterruptions = 1000;  // a signal storm must not become a hang
+
+std::unexpected<Error> system_error(const char* action, int number, Where where) {
+  ErrorCode code = ErrorCode::kIo;
+  if (number == ENOENT || number == ENOTDIR) code = ErrorCode::kNotFound;
+  if (number == EACCES || number == EPERM) code = ErrorCode::kNoAccess;
+  Error error{code, fmt::format("cannot {} ({})", action, std::strerror(number)),
+              std::move(where), number == EIO || number == ESTALE || number == EAGAIN};
+  return std::unexpected(std::move(error));
+}
+
+ObjectVersion version_of(const struct stat& info) {
+  return {static_cast<std::uint64_t>(info.st_size),
+          std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec};
+}
+
+class FileObject final : public Object {
+ public:
+  FileObject(ObjectVersion version, std::string path, int descriptor,
+             std::shared_ptr<const FileCalls> calls)
+      : Object(version), path_(std::move(path)), descriptor_(descriptor), calls_(std::move(calls)) {}
+  FileObject(const FileObject&) = delete;
+  ~FileObject() override { calls_->close(descriptor_); }
+
+  using Object::read_at;
+
+  Status read_at(std::uint64_t offset, std::span<const MutableBytes> parts) override {
+    std::array<iovec, kMaxParts> vectors;
+    std::size_t first = 0, count = 0, wanted = 0;
+    for (const MutableBytes& part : parts) {
+      if (part.empty()) continue;
+      vectors.at(count++) = {part.data(), part.size()};
+      wanted += part.size();
+    }
+    const auto place = [&] {
+      return Where{path_, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(wanted), -1};
+    };
+    std::uint64_t at = offset;
+    int interruptions = 0;
+    while (first < count) {
+      const ssize_t got = calls_->preadv(descriptor_, &vectors[first],
+                                         static_cast<int>(count - first), static_cast<off_t>(at));
+      if (got < 0) {
+        const int number = errno;
+        if ((number == EINTR || number == EAGAIN) && ++interruptions < kMaxInterruptions) continue;
+        return system_error("read", number, place());
+      }
+      if (got == 0)
+        return fail(ErrorCode::kTruncated,
+                    fmt::format("file ends at {} bytes, {} expected", at, offset + wanted), place());
+      at += static_cast<std::uint64_t>(got);
+      for (auto left = static_cast<std::size_t>(got); left > 0;) {
+        iovec& vector = vectors[first];
+        const std::size_t step = std::min(left, vector.iov_len);
+        vector.iov_base = static_cast<char*>(vector.iov_base) + step;
+        vector.iov_len -= step;
+        left -= step;
+        if (vector.iov_len == 0) ++first;
+      }
+    }
+    return {};
+  }
+
+ private:
+  std::string path_;
+  int descriptor_;
+  std::shared_ptr<const FileCalls> calls_;
+};
+
+struct FolderCloser {
+  void operator()(DIR* folder) const { closedir(folder); }
+};
+
+}  // namespace
+
+int FileCalls::open(const char* path) const { return ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); }
+int FileCalls::fstat(int descriptor, struct stat* out) const { return ::fstat(descriptor, out); }
+ssize_t FileCalls::preadv(int descriptor, const iovec* parts, int count, off_t offset) const {
+  return ::preadv(descriptor, parts, count, offset);
+}
+int FileCalls::close(int descriptor) const { return ::close(descriptor); }
+
+Result<std::unique_ptr<Object>> FileStore::open(const std::string& key) const {
+  int descriptor = -1, interruptions = 0;
+  // O_NONBLOCK: a FIFO that somebody named x.jpg must not hang us; files do not care.
+  do descriptor = calls_->open(key.c_str());
+  while (descriptor < 0 && errno == EINTR && ++interruptions < kMaxInterruptions);
+  if (descriptor < 0) return system_error("open", errno, {key, -1, -1, -1});
+  struct stat info {};
+  if (calls_->fstat(descriptor, &info) != 0) {
+    const int number = errno;
+    calls_->close(descriptor);
+    return system_error("stat", number, {key, -1, -1, -1});
+  }
+  if (!S_ISREG(info.st_mode)) {
+    calls_->close(descriptor);
+    return fail(ErrorCode::kUnsupported, "not a regular file", {key, -1, -1, -1});
+  }
+  return std::make_unique<FileObject>(version_of(info), key, descriptor, calls_);
+}
+
+Result<ObjectVersion> FileStore::stat(const std::string& key) const {
+  struct stat info {};
+  if (::stat(key.c_str(), &info) != 0) return system_error("stat", errno, {key, -1, -1, -1});
+  return version_of(info);
+}
+
+Result<std::vector<FolderEntry>> FileStore::list(const std::string& key) const {
+  std::unique_ptr<DIR, FolderCloser> folder(opendir(key.c_str()));
+  if (!folder) return system_error("list", errno, {key, -1, -1, -1});
+  std::vector<FolderEntry> entries;
+  while (true) {
+    errno = 0;
+    const dirent* entry = readdir(folder.get());
+    if (entry == nullptr) {
+      if (errno != 0) return system_error("list", errno, {key, -1, -1, -1});
+      break;
+    }
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    bool is_folder = entry->d_type == DT_DIR, is_file = entry->d_type == DT_REG;
+    if (!is_folder && !is_file && (entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN)) {
+      struct stat info {};
+      if (fstatat(dirfd(folder.get()), entry->d_name, &info, 0) != 0) {
+        // A dangling link is listed as a file, so that reading it gives an error with its name.
+        is_file = true;
+      } else {
+        is_folder = S_ISDIR(info.st_mode);
+        is_file = S_ISREG(info.st_mode);
+      }
+    }
+    if (is_folder || is_file) entries.push_back({std::string(name), is_folder});
+  }
+  std::ranges::sort(entries, {}, &FolderEntry::name);
+  return entries;
+}
+
+}  // namespace penstock

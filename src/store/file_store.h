@@ -1,0 +1,37 @@
+// Local files, read with preadv.
+//
+// Why not mmap: a mapped file that shrinks kills the process with SIGBUS; a short read is an
+// error we can name.
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+#include "store/store.h"
+
+namespace penstock {
+
+// The system calls a FileStore makes, so that tests can interrupt, shorten and fail them.
+class FileCalls {
+ public:
+  virtual ~FileCalls() = default;
+  virtual int open(const char* path) const;
+  virtual int fstat(int descriptor, struct stat* out) const;
+  virtual ssize_t preadv(int descriptor, const iovec* parts, int count, off_t offset) const;
+  virtual int close(int descriptor) const;
+};
+
+class FileStore final : public Store {
+ public:
+  explicit FileStore(std::shared_ptr<const FileCalls> calls = std::make_shared<FileCalls>())
+      : calls_(std::move(calls)) {}
+
+  Result<std::unique_ptr<Object>> open(const std::string& key) const override;
+  Result<ObjectVersion> stat(const std::string& key) const override;
+  Result<std::vector<FolderEntry>> list(const std::string& key) const override;
+
+ private:
+  std::shared_ptr<const FileCalls> calls_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,46 @@
+// The geometry of a run of crops and at most one resize, worked out before any pixel exists.
+//
+// Why: a crop is chosen from the header, so only its pixels are decoded; and where a resize is
+// followed by a crop (the usual evaluation pipeline), only the rows and columns that survive the
+// crop are decoded and computed. A value.
+#pragma once
+
+#include "decode/image.h"
+#include "penstock/transform.h"
+
+namespace penstock {
+
+struct Frame {
+  Frame(int width, int height) : source{0, 0, width, height} {}
+
+  Rect source;            // of the current image
+  bool resampled = false;
+  int full_width = 0, full_height = 0;  // what the whole of `source` is resized to
+  Rect window;                          // the part of that which is wanted
+  Interpolation interpolation = Interpolation::kBilinear;
+  bool antialias = true;
+
+  int width() const { return resampled ? window.width : source.width; }
+  int height() const { return resampled ? window.height : source.height; }
+
+  // `rect` is within the current width and height.
+  void crop(const Rect& rect) {
+    Rect& target = resampled ? window : source;
+    target = {target.x + rect.x, target.y + rect.y, rect.width, rect.height};
+  }
+
+  // False where a resize was planned already: the caller makes those pixels first.
+  bool resize(int new_height, int new_width, Interpolation filter, bool with_antialias) {
+    if (new_width == width() && new_height == height()) return true;
+    if (resampled) return false;
+    resampled = true;
+    full_width = new_width;
+    full_height = new_height;
+    window = {0, 0, new_width, new_height};
+    interpolation = filter;
+    antialias = with_antialias;
+    return true;
+  }
+};
+
+}  // namespace penstock

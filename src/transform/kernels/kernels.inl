@@ -1,0 +1,239 @@
+// Included by one source file for each instruction set, which defines KERNEL_SET and KERNEL_NAME.
+// Everything is local to the file: no function compiled for one processor may be picked by the
+// linker for another, so nothing from the standard library's headers is called here.
+#include "transform/kernels/kernels.h"
+
+namespace penstock {
+namespace {
+
+using Vec4 = float __attribute__((vector_size(16)));
+using Int4 = int __attribute__((vector_size(16)));
+using Byte4 = unsigned char __attribute__((vector_size(4)));
+
+struct __attribute__((packed, aligned(4))) LooseVec4 {
+  Vec4 value;
+};
+
+template <int kTaps, bool kAdd, typename T>
+inline void blend(const T* const* rows, const float* weights, float* out, std::size_t count) {
+  const T* __restrict r0 = rows[0];
+  const T* __restrict r1 = rows[kTaps > 1 ? 1 : 0];
+  const T* __restrict r2 = rows[kTaps > 2 ? 2 : 0];
+  const T* __restrict r3 = rows[kTaps > 3 ? 3 : 0];
+  const float w0 = weights[0], w1 = weights[kTaps > 1 ? 1 : 0], w2 = weights[kTaps > 2 ? 2 : 0],
+              w3 = weights[kTaps > 3 ? 3 : 0];
+  float* __restrict o = out;
+  for (std::size_t i = 0; i < count; ++i) {
+    float sum = w0 * static_cast<float>(r0[i]);
+    if constexpr (kTaps > 1) sum += w1 * static_cast<float>(r1[i]);
+    if constexpr (kTaps > 2) sum += w2 * static_cast<float>(r2[i]);
+    if constexpr (kTaps > 3) sum += w3 * static_cast<float>(r3[i]);
+    if constexpr (kAdd) sum += o[i];
+    o[i] = sum;
+  }
+}
+
+template <bool kAdd, typename T>
+inline void blend_some(const T* const* rows, const float* weights, int taps, float* out,
+                       std::size_t count) {
+  switch (taps) {
+    case 1: return blend<1, kAdd>(rows, weights, out, count);
+    case 2: return blend<2, kAdd>(rows, weights, out, count);
+    case 3: return blend<3, kAdd>(rows, weights, out, count);
+    default: return blend<4, kAdd>(rows, weights, out, count);
+  }
+}
+
+template <typename T>
+void blend_rows(const T* const* rows, const float* weights, int taps, float* out,
+                std::size_t count) {
+  blend_some<false>(rows, weights, taps, out, count);
+  for (int t = 4; t < taps; t += 4) blend_some<true>(rows + t, weights + t, taps - t, out, count);
+}
+
+inline Vec4 load4(const float* from) { return reinterpret_cast<const LooseVec4*>(from)->value; }
+
+inline float clamp_byte(float value) {
+  value += 0.5f;
+  return value < 0.f ? 0.f : value > 255.f ? 255.f : value;
+}
+
+inline void put(Vec4 sum, unsigned char* out) {
+  const Vec4 zero = {}, top = {255.f, 255.f, 255.f, 255.f};
+  sum += 0.5f;
+  sum = sum < zero ? zero : sum;
+  sum = sum > top ? top : sum;
+  const Byte4 bytes = __builtin_convertvector(__builtin_convertvector(sum, Int4), Byte4);
+  __builtin_memcpy(out, &bytes, 4);
+}
+
+inline void put(Vec4 sum, float* out) { __builtin_memcpy(out, &sum, 16); }
+
+template <int kTaps, typename T>
+inline void columns_x4(const float* row, const int* first, const float* weights, int taps, T* out,
+                       int count) {
+  const int n = kTaps > 0 ? kTaps : taps;
+  for (int x = 0; x < count; ++x) {
+    const float* from = row + 4 * static_cast<std::ptrdiff_t>(first[x]);
+    Vec4 sum = load4(from) * weights[0];
+    for (int t = 1; t < n; ++t) sum += load4(from + 4 * t) * weights[t];
+    put(sum, out + 4 * static_cast<std::ptrdiff_t>(x));
+    weights += n;
+  }
+}
+
+template <typename T>
+void blend_columns_x4(const float* row, const int* first, const float* weights, int taps, T* out,
+                      int count) {
+  switch (taps) {
+    case 1: return columns_x4<1>(row, first, weights, taps, out, count);
+    case 2: return columns_x4<2>(row, first, weights, taps, out, count);
+    case 3: return columns_x4<3>(row, first, weights, taps, out, count);
+    case 4: return columns_x4<4>(row, first, weights, taps, out, count);
+    case 5: return columns_x4<5>(row, first, weights, taps, out, count);
+    default: return columns_x4<0>(row, first, weights, taps, out, count);
+  }
+}
+
+template <typename T>
+void blend_columns_x1(const float* row, const int* first, const float* weights, int taps, T* out,
+                      int count) {
+  for (int x = 0; x < count; ++x) {
+    float sum = 0;
+    for (int t = 0; t < taps; ++t) sum += row[first[x] + t] * weights[t];
+    if constexpr (sizeof(T) == 1)
+      out[x] = static_cast<unsigned char>(clamp_byte(sum));
+    else
+      out[x] = sum;
+    weights += taps;
+  }
+}
+
+inline unsigned short to_bf16(float value) {
+  unsigned bits;
+  __builtin_memcpy(&bits, &value, 4);
+  // Round to nearest even; not-a-number stays one.
+  const unsigned rounded = (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16;
+  return static_cast<unsigned short>((bits & 0x7FFFFFFFu) > 0x7F800000u ? (bits >> 16) | 0x40u
+                                                                        : rounded);
+}
+
+inline unsigned short to_f16(float value) {
+#ifdef __F16C__
+  const _Float16 half = static_cast<_Float16>(value);
+  unsigned short out;
+  __builtin_memcpy(&out, &half, 2);
+  return out;
+#else
+  unsigned bits;
+  __builtin_memcpy(&bits, &value, 4);
+  const unsigned sign = (bits >> 16) & 0x8000u;
+  const unsigned magnitude = bits & 0x7FFFFFFFu;
+  unsigned half;
+  if (magnitude > 0x7F800000u) {
+    half = 0x7E00u | ((magnitude >> 13) & 0x3FFu);
+  } else if (magnitude >= 0x477FF000u) {
+    half = 0x7C00u;  // rounds to infinity
+  } else if (magnitude >= 0x38800000u) {
+    const unsigned rebased = magnitude - 0x38000000u;
+    half = (rebased + 0xFFFu + ((rebased >> 13) & 1u)) >> 13;
+  } else {
+    // Subnormal: adding 2^-1 leaves the rounded value in the low bits.
+    float shifted;
+    __builtin_memcpy(&shifted, &magnitude, 4);
+    shifted += 0.5f;
+    unsigned low;
+    __builtin_memcpy(&low, &shifted, 4);
+    half = low - 0x3F000000u;
+  }
+  return static_cast<unsigned short>(sign | half);
+#endif
+}
+
+template <int kStep, typename Out, typename Convert>
+inline void channel_by(const std::uint8_t* pixels, Out* out, std::size_t count, Convert convert) {
+  for (std::size_t i = 0; i < count; ++i)
+    out[i] = convert(pixels[static_cast<std::ptrdiff_t>(i) * kStep]);
+}
+
+template <typename Out, typename Convert>
+inline void channel(const std::uint8_t* pixels, int step, Out* out, std::size_t count,
+                    Convert convert) {
+  switch (step) {
+    case 4: return channel_by<4>(pixels, out, count, convert);
+    case -4: return channel_by<-4>(pixels, out, count, convert);
+    case 1: return channel_by<1>(pixels, out, count, convert);
+    default: return channel_by<-1>(pixels, out, count, convert);
+  }
+}
+
+void channel_to_f32(const std::uint8_t* pixels, int step, float* __restrict out, std::size_t count,
+                    float scale, float bias) {
+  channel(pixels, step, out, count,
+          [=](std::uint8_t v) { return static_cast<float>(v) * scale + bias; });
+}
+
+void channel_to_f16(const std::uint8_t* pixels, int step, std::uint16_t* __restrict out,
+                    std::size_t count, float scale, float bias) {
+  channel(pixels, step, out, count,
+          [=](std::uint8_t v) { return to_f16(static_cast<float>(v) * scale + bias); });
+}
+
+void channel_to_bf16(const std::uint8_t* pixels, int step, std::uint16_t* __restrict out,
+                     std::size_t count, float scale, float bias) {
+  channel(pixels, step, out, count,
+          [=](std::uint8_t v) { return to_bf16(static_cast<float>(v) * scale + bias); });
+}
+
+void channel_to_u8(const std::uint8_t* pixels, int step, std::uint8_t* __restrict out,
+                   std::size_t count) {
+  channel(pixels, step, out, count, [](std::uint8_t v) { return v; });
+}
+
+void pack_rgb_u8(const std::uint8_t* pixels, int step, std::uint8_t* __restrict out,
+                 std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint8_t* p = pixels + static_cast<std::ptrdiff_t>(i) * step;
+    out[3 * i] = p[0];
+    out[3 * i + 1] = p[1];
+    out[3 * i + 2] = p[2];
+  }
+}
+
+void pack_rgb_f32(const std::uint8_t* pixels, int step, float* __restrict out, std::size_t count,
+                  const float* scale, const float* bias) {
+  const float s0 = scale[0], s1 = scale[1], s2 = scale[2], b0 = bias[0], b1 = bias[1], b2 = bias[2];
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint8_t* p = pixels + static_cast<std::ptrdiff_t>(i) * step;
+    out[3 * i] = static_cast<float>(p[0]) * s0 + b0;
+    out[3 * i + 1] = static_cast<float>(p[1]) * s1 + b1;
+    out[3 * i + 2] = static_cast<float>(p[2]) * s2 + b2;
+  }
+}
+
+void scale_f32(const float* in, float* out, std::size_t count, float scale, float bias) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = in[i] * scale + bias;
+}
+
+void f32_to_f16(const float* in, std::uint16_t* __restrict out, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = to_f16(in[i]);
+}
+
+void f32_to_bf16(const float* in, std::uint16_t* __restrict out, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = to_bf16(in[i]);
+}
+
+}  // namespace
+
+extern const Kernels KERNEL_SET;
+const Kernels KERNEL_SET = {
+    KERNEL_NAME,
+    blend_rows<std::uint8_t>, blend_rows<float>,
+    blend_columns_x4<std::uint8_t>, blend_columns_x4<float>,
+    blend_columns_x1<std::uint8_t>, blend_columns_x1<float>,
+    channel_to_f32, channel_to_f16, channel_to_bf16, channel_to_u8,
+    pack_rgb_u8, pack_rgb_f32,
+    scale_f32, f32_to_f16, f32_to_bf16,
+};
+
+}  // namespace penstock

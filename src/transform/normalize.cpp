@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "transform/op.h"
+
+namespace penstock {
+namespace {
+
+class NormalizeOp final : public Op {
+ public:
+  explicit NormalizeOp(const Normalize& spec) : has_max_(spec.max_value.has_value()) {
+    const std::size_t count = spec.mean.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const double deviation = spec.std[i];
+      const double highest = spec.max_value.value_or(255.0);
+      byte_scale_.push_back(static_cast<float>(1.0 / (highest * deviation)));
+      scale_.push_back(static_cast<float>(1.0 / ((has_max_ ? highest : 1.0) * deviation)));
+      bias_.push_back(static_cast<float>(-spec.mean[i] / deviation));
+    }
+  }
+
+  Status apply(View& view, Context& context) const override {
+    // Only noted here; carried out by the last copy, or before the next op that needs pixels.
+    if (view.affine.scale != nullptr) PENSTOCK_CHECK(make_float(view, context));
+    const auto count = static_cast<std::int64_t>(bias_.size());
+    int axis = -1;
+    if (view.is_image)
+      axis = count == view.channels() ? 2 : -1;
+    else if (view.rank > 0)
+      axis = view.shape[0] == count                                         ? 0
+             : view.shape[static_cast<std::size_t>(view.rank) - 1] == count ? view.rank - 1
+                                                                            : -1;
+    if (axis < 0 && count != 1)
+      return fail(ErrorCode::kShapeMismatch,
+                  fmt::format("Normalize has {} means, the value has no axis of that many channels", count));
+    const bool bytes = view.dtype == DType::kUInt8;
+    view.affine = {bytes ? byte_scale_.data() : scale_.data(), bias_.data(), count == 1 ? -1 : axis};
+    return {};
+  }
+
+ private:
+  bool has_max_;
+  std::vector<float> byte_scale_, scale_, bias_;
+};
+
+}  // namespace
+
+Result<OpPtr> make_op(const Normalize& spec) {
+  if (spec.mean.empty() || spec.mean.size() != spec.std.size())
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("Normalize: {} means and {} deviations", spec.mean.size(), spec.std.size()));
+  for (const double deviation : spec.std)
+    if (deviation == 0) return fail(ErrorCode::kInvalidArgument, "Normalize: std has a zero");
+  if (spec.max_value && *spec.max_value == 0)
+    return fail(ErrorCode::kInvalidArgument, "Normalize: max_value is zero");
+  return std::make_unique<NormalizeOp>(spec);
+}
+
+}  // namespace penstock

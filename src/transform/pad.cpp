@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "transform/op.h"
+#include "transform/write_slot.h"
+
+namespace penstock {
+namespace {
+
+class PadOp final : public Op {
+ public:
+  explicit PadOp(const Pad& spec) : spec_(spec) {}
+
+  Status apply(View& view, Context& context) const override {
+    PENSTOCK_CHECK(make_packed(view, context));
+    const std::int64_t height = view.height() + spec_.top + spec_.bottom;
+    const std::int64_t width = view.width() + spec_.left + spec_.right;
+    const auto item = static_cast<std::int64_t>(size_of(view.dtype));
+    const std::int64_t items = view.stride[1] / item, row = width * items * item;
+    int buffer = -1;
+    const auto memory = context.pixels_beside(view, static_cast<std::size_t>(row * height), buffer);
+    if (!memory) return std::unexpected(memory.error());
+    const auto total = static_cast<std::size_t>(width * items * height);
+    if (view.dtype == DType::kUInt8)
+      std::fill_n(reinterpret_cast<std::uint8_t*>(memory->data()), total,
+                  static_cast<std::uint8_t>(std::clamp(spec_.fill, 0.0, 255.0)));
+    else
+      std::fill_n(reinterpret_cast<float*>(memory->data()), total, static_cast<float>(spec_.fill));
+    View out = view_of_image(memory->data(), view.dtype, height, width,
+                             static_cast<int>(view.channels()), static_cast<int>(items), row);
+    out.buffer = buffer;
+    View inner = out;
+    inner.shape[0] = view.height();
+    inner.shape[1] = view.width();
+    copy_view(view, memory->data() + spec_.top * row + spec_.left * items * item, inner);
+    view = out;
+    return {};
+  }
+
+  std::optional<FixedSize> size_after(std::optional<FixedSize> before) const override {
+    if (!before) return before;
+    return FixedSize{before->height + spec_.top + spec_.bottom, before->width + spec_.left + spec_.right};
+  }
+
+ private:
+  Pad spec_;
+};
+
+}  // namespace
+
+Result<OpPtr> make_op(const Pad& spec) {
+  constexpr int kMost = 1 << 15;
+  for (const int side : {spec.left, spec.top, spec.right, spec.bottom})
+    if (side < 0 || side > kMost)
+      return fail(ErrorCode::kInvalidArgument, fmt::format("Pad by {}: wants 0 to {}", side, kMost));
+  return std::make_unique<PadOp>(spec);
+}
+
+}  // namespace penstock

@@ -1,0 +1,235 @@
+#include "transform/program.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+
+#include "transform/orientation.h"
+#include "transform/write_slot.h"
+
+namespace penstock {
+namespace {
+
+struct OpMaker {
+  bool is_mask;
+  Result<OpPtr> operator()(const Resize& spec) const { return make_op(spec, is_mask); }
+  Result<OpPtr> operator()(const RandomResizedCrop& spec) const { return make_op(spec, is_mask); }
+  Result<OpPtr> operator()(const Decode&) const {
+    return fail(ErrorCode::kInvalidArgument, "Decode must be the first transform of an image");
+  }
+  Result<OpPtr> operator()(const auto& spec) const { return make_op(spec); }
+};
+
+void rebase(AxisPlan& plan) {
+  for (int& first : plan.first) first -= plan.begin;
+  plan.end -= plan.begin;
+  plan.begin = 0;
+}
+
+void plan_axes(const Frame& frame, Context& context) {
+  plan_axis(context.columns, 0, frame.source.width, frame.source.width, frame.full_width,
+            frame.window.x, frame.window.width, frame.interpolation, frame.antialias);
+  plan_axis(context.rows, 0, frame.source.height, frame.source.height, frame.full_height,
+            frame.window.y, frame.window.height, frame.interpolation, frame.antialias);
+}
+
+Status resample_planned(View& view, Context& context) {
+  PENSTOCK_CHECK(make_packed(view, context));
+  const AxisPlan &columns = context.columns, &rows = context.rows;
+  const auto pixel = static_cast<std::size_t>(view.stride[1]);
+  const std::size_t items = pixel / size_of(view.dtype);
+  const auto row = context.scratch.get(
+      kScratchRow, static_cast<std::size_t>(columns.end - columns.begin) * items * sizeof(float));
+  if (!row) return std::unexpected(row.error());
+  int buffer = -1;
+  const auto memory = context.pixels_beside(view, columns.first.size() * rows.first.size() * pixel, buffer);
+  if (!memory) return std::unexpected(memory.error());
+  view = resample(view, columns, rows, memory->data(), reinterpret_cast<float*>(row->data()));
+  view.buffer = buffer;
+  return {};
+}
+
+Status make_pixels(const Frame& frame, View& view, Context& context) {
+  const Rect& source = frame.source;
+  view.data += source.y * view.stride[0] + source.x * view.stride[1];
+  view.shape[0] = source.height;
+  view.shape[1] = source.width;
+  if (!frame.resampled) return {};
+  plan_axes(frame, context);
+  return resample_planned(view, context);
+}
+
+int scale_denominator(const Frame& frame) {
+  for (const int d : {8, 4, 2})
+    if (frame.source.width / d >= frame.full_width && frame.source.height / d >= frame.full_height) return d;
+  return 1;
+}
+
+}  // namespace
+
+Result<Program> Program::compile(const std::vector<Transform>& steps, const ProgramOptions& options) {
+  Program program;
+  program.kind_ = options.kind;
+  program.layout_ = options.layout;
+  program.dtype_ = options.dtype;
+  std::size_t begin = 0, end = steps.size();
+  if (end > 0 && std::holds_alternative<Decode>(steps[0])) {
+    if (options.kind != FieldKind::kImage && options.kind != FieldKind::kMask)
+      return fail(ErrorCode::kInvalidArgument, "Decode works on encoded images only");
+    program.decode_ = std::get<Decode>(steps[0]);
+    begin = 1;
+  }
+  if (end > begin && std::holds_alternative<Cast>(steps[end - 1])) program.dtype_ = std::get<Cast>(steps[--end]).dtype;
+  std::map<std::size_t, std::uint32_t> occurrences;
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::size_t type = steps[i].index();
+    auto op = std::visit(OpMaker{options.kind == FieldKind::kMask}, steps[i]);
+    if (!op) return std::unexpected(std::move(op).error());
+    (*op)->set_stream(static_cast<std::uint32_t>(type) << 8 | (occurrences[type]++ & 0xFF));
+    program.ops_.push_back(std::move(*op));
+    program.normalizes_ = program.normalizes_ || std::holds_alternative<Normalize>(steps[i]);
+    if (std::holds_alternative<Map>(steps[i]) || std::holds_alternative<Cast>(steps[i]))
+      program.has_fixed_type_ = false;
+  }
+  return program;
+}
+
+Result<Frame> Program::plan_from(std::size_t& next, Frame frame, Draws& draws) const {
+  while (next < ops_.size() && ops_[next]->is_geometric()) {
+    draws.select_stream(ops_[next]->stream());
+    const auto planned = ops_[next]->plan(frame, draws);
+    if (!planned) return std::unexpected(planned.error());
+    if (!*planned) break;
+    ++next;
+  }
+  return frame;
+}
+
+Result<View> Program::run_image(ConstBytes encoded, ImageDecoder& decoder, Context& context) const {
+  const auto header = decoder.open(encoded);
+  if (!header) return std::unexpected(header.error());
+  PENSTOCK_CHECK(context.scratch.charge(header->working_bytes));
+  const bool turned = decode_.exif_orientation && header->orientation >= 5;
+  std::size_t next = 0;
+  const auto frame = plan_from(next, turned ? Frame(header->height, header->width) : Frame(header->width, header->height),
+                               context.draws);
+  if (!frame) return std::unexpected(frame.error());
+  auto view = decode_frame(*frame, *header, decoder, context);
+  if (!view) return view;
+  PENSTOCK_CHECK(run_from(next, *view, context));
+  return view;
+}
+
+// Decodes the pixels that the frame needs and, where it resizes, resamples them.
+Result<View> Program::decode_frame(const Frame& frame, const ImageHeader& header,
+                                   ImageDecoder& decoder, Context& context) const {
+  const Orientation orientation(decode_.exif_orientation ? header.orientation : 1);
+  Rect wanted = frame.source;
+  const bool may_scale = decode_.fast_decode && frame.resampled && decoder.can_scale() &&
+                         (!decode_.exif_orientation || header.orientation == 1);
+  const int scale = may_scale ? scale_denominator(frame) : 1;
+  if (frame.resampled && scale == 1) {
+    plan_axes(frame, context);
+    const AxisPlan &columns = context.columns, &rows = context.rows;
+    wanted = {wanted.x + columns.begin, wanted.y + rows.begin, columns.end - columns.begin, rows.end - rows.begin};
+    rebase(context.columns);
+    rebase(context.rows);
+  }
+  const PixelFormat format = kind_ == FieldKind::kMask           ? PixelFormat::kIndex
+                             : decode_.mode == ColorMode::kGrey ? PixelFormat::kGrey
+                                                                 : PixelFormat::kRgbx;
+  const DecodeRequest request{orientation.to_stored(wanted, header.width, header.height), format, scale};
+  const auto buffer = context.scratch.get(kScratchDecoded, decoder.buffer_bytes(request));
+  if (!buffer) return std::unexpected(buffer.error());
+  const auto pixels = decoder.decode(request, *buffer);
+  if (!pixels) return std::unexpected(pixels.error());
+  const int items = bytes_per_pixel(format);
+  View view = view_of_image(pixels->data, DType::kUInt8, pixels->height, pixels->width,
+                            items == 4 ? 3 : 1, items, pixels->row_stride);
+  view.buffer = kScratchDecoded;
+  orientation.apply(view);
+  context.clock.mark(Stage::kDecode, static_cast<std::uint64_t>(view.height() * view.width() * items));
+  if (!frame.resampled) return view;
+  if (scale > 1) {
+    // The box keeps its exact, fractional place within the smaller pixels.
+    const auto plan = [&](AxisPlan& axis, int source, int source_size, std::int64_t input, int full, int from, int size) {
+      const double offset = static_cast<double>(source % scale) / scale;
+      plan_axis(axis, offset, static_cast<double>(source_size) / scale, static_cast<int>(input), full,
+                from, size, frame.interpolation, frame.antialias);
+    };
+    plan(context.columns, wanted.x, wanted.width, view.width(), frame.full_width, frame.window.x, frame.window.width);
+    plan(context.rows, wanted.y, wanted.height, view.height(), frame.full_height, frame.window.y, frame.window.height);
+  }
+  PENSTOCK_CHECK(resample_planned(view, context));
+  return view;
+}
+
+Status Program::run_from(std::size_t next, View& value, Context& context) const {
+  while (next < ops_.size()) {
+    if (!ops_[next]->is_geometric()) {
+      context.draws.select_stream(ops_[next]->stream());
+      PENSTOCK_CHECK(ops_[next]->apply(value, context));
+      ++next;
+      continue;
+    }
+    PENSTOCK_CHECK(make_packed(value, context));
+    const auto frame = plan_from(next, Frame(static_cast<int>(value.width()), static_cast<int>(value.height())), context.draws);
+    if (!frame) return std::unexpected(frame.error());
+    PENSTOCK_CHECK(make_pixels(*frame, value, context));
+  }
+  return {};
+}
+
+std::optional<ArraySpec> Program::fixed_spec() const {
+  if (kind_ != FieldKind::kImage && kind_ != FieldKind::kMask) return std::nullopt;
+  if (!has_fixed_type_) return std::nullopt;
+  std::optional<FixedSize> size;
+  for (const auto& op : ops_) size = op->size_after(size);
+  if (!size) return std::nullopt;
+  View value;
+  value.is_image = true;
+  value.rank = 3;
+  value.shape = {size->height, size->width,
+                 kind_ == FieldKind::kMask || decode_.mode == ColorMode::kGrey ? 1 : 3};
+  ArraySpec spec = spec_of(value);
+  if (normalizes_ && !dtype_) spec.dtype = DType::kFloat32;
+  return spec;
+}
+
+ArraySpec Program::spec_of(const View& value) const {
+  ArraySpec spec;
+  spec.dtype = dtype_                    ? *dtype_
+               : value.affine.scale      ? DType::kFloat32
+                                         : value.dtype;
+  if (kind_ == FieldKind::kMask && value.is_image)
+    spec.shape = {value.height(), value.width()};
+  else if (value.is_image && layout_ == Layout::kNchw)
+    spec.shape = {value.channels(), value.height(), value.width()};
+  else
+    spec.shape = value.shape_vector();
+  return spec;
+}
+
+Status Program::store(const View& value, const ArraySpec& spec, MutableBytes slot) const {
+  const ArraySpec own = spec_of(value);
+  if (own != spec)
+    return fail(ErrorCode::kShapeMismatch,
+                fmt::format("sample is {} {}, the batch has {} {}; resize or crop to one size",
+                            name_of(own.dtype), own.shape, name_of(spec.dtype), spec.shape));
+  if (!can_convert(value.affine.scale ? DType::kFloat32 : value.dtype, spec.dtype))
+    return fail(ErrorCode::kUnsupported, "complex numbers are only stored as themselves");
+  View target = view_of_array(slot.data(), spec);
+  if (value.is_image && kind_ != FieldKind::kMask && layout_ == Layout::kNchw) {
+    target.shape = {value.height(), value.width(), value.channels()};
+    target.stride = {target.stride[1], target.stride[2], target.stride[0]};
+  } else if (value.is_image && kind_ == FieldKind::kMask) {
+    target.rank = 3;
+    target.shape[2] = 1;
+    target.stride[2] = static_cast<std::int64_t>(size_of(spec.dtype));
+  }
+  copy_view(value, slot.data(), target);
+  return {};
+}
+
+}  // namespace penstock

@@ -1,0 +1,37 @@
+// Separable resampling with Pillow's filters: nearest, bilinear, bicubic, Lanczos.
+//
+// With antialias a filter widens by the factor of shrinking, as in Pillow and torchvision;
+// without, it interpolates between the nearest pixels, as in OpenCV. Results are within one
+// level of Pillow's, which rounds between the two passes.
+#pragma once
+
+#include <vector>
+
+#include "base/scratch.h"
+#include "transform/frame.h"
+#include "transform/view.h"
+
+namespace penstock {
+
+// Which inputs make each output along one axis, and how much of each.
+struct AxisPlan {
+  int taps = 0;               // inputs an output
+  std::vector<int> first;     // first input of each output
+  std::vector<float> weights; // taps for each output; zero where an output needs fewer
+
+  // The inputs that are read at all.
+  int begin = 0, end = 0;
+};
+
+// Outputs [window_begin, window_begin + window_size) of `full_size`, from the part of the input
+// that starts at `box_begin` and is `box_size` long; inputs outside [0, input_size) do not exist.
+void plan_axis(AxisPlan& plan, double box_begin, double box_size, int input_size, int full_size,
+               int window_begin, int window_size, Interpolation filter, bool antialias);
+
+// `input` has four items a pixel or one, uint8 or float32, positive strides; `columns` and `rows`
+// count from its first pixel. The result is packed in `output`, which holds
+// rows x columns x items; `row_buffer` holds one row of the needed input as float.
+View resample(const View& input, const AxisPlan& columns, const AxisPlan& rows,
+              std::byte* output, float* row_buffer);
+
+}  // namespace penstock

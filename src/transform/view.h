@@ -1,0 +1,57 @@
+// A value on its way through the transforms: borrowed memory seen through shape and strides.
+//
+// Why strides: crops, flips and turns cost nothing, Fortran order and layouts are the same thing
+// seen from another side, and the one copy is the last one, into the batch.
+// An image is a view of shape (height, width, channels).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "penstock/array.h"
+
+namespace penstock {
+
+constexpr int kMaxRank = 8;
+
+// Multiply and add on the way out, for each index of one axis. Borrowed from a Normalize.
+struct Affine {
+  const float* scale = nullptr;  // nullptr: none
+  const float* bias = nullptr;
+  int axis = -1;                 // -1: one scale for all
+};
+
+struct View {
+  const std::byte* data = nullptr;
+  DType dtype = DType::kUInt8;
+  bool swap_bytes = false;  // stored in the other byte order
+  bool is_image = false;
+  int rank = 0;
+  std::array<std::int64_t, kMaxRank> shape{};
+  std::array<std::int64_t, kMaxRank> stride{};  // in bytes, may be negative
+  Affine affine;
+  int buffer = -1;          // which scratch buffer holds the memory; -1: none of them
+
+  std::int64_t height() const { return shape[0]; }
+  std::int64_t width() const { return shape[1]; }
+  std::int64_t channels() const { return shape[2]; }
+
+  Shape shape_vector() const { return {shape.begin(), shape.begin() + rank}; }
+
+  void flip(int axis) {
+    data += (shape[static_cast<std::size_t>(axis)] - 1) * stride[static_cast<std::size_t>(axis)];
+    stride[static_cast<std::size_t>(axis)] = -stride[static_cast<std::size_t>(axis)];
+  }
+};
+
+// A C-ordered (or, by request, Fortran-ordered) array of at most kMaxRank dimensions.
+View view_of_array(const std::byte* data, const ArraySpec& spec, bool fortran_order = false);
+
+// Pixels of `channels` bytes or floats, `pixel_items` apart.
+View view_of_image(const std::byte* data, DType dtype, std::int64_t height, std::int64_t width,
+                   int channels, int pixel_items, std::int64_t row_bytes);
+
+bool is_c_contiguous(const View& view);
+
+}  // namespace penstock

@@ -1,0 +1,311 @@
+#include "transform/write_slot.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "transform/kernels/kernels.h"
+
+namespace penstock {
+namespace {
+
+bool is_complex(DType dtype) { return dtype == DType::kComplex64 || dtype == DType::kComplex128; }
+bool is_float(DType dtype) { return dtype >= DType::kFloat16 && dtype <= DType::kFloat64; }
+
+float half_to_float(std::uint16_t half) {
+  const std::uint32_t sign = std::uint32_t{half & 0x8000u} << 16, magnitude = half & 0x7FFFu;
+  std::uint32_t bits;
+  if (magnitude >= 0x7C00u)
+    bits = (magnitude << 13) + (112u << 23) + (112u << 23);  // infinity, not-a-number
+  else if (magnitude >= 0x0400u)
+    bits = (magnitude << 13) + (112u << 23);
+  else
+    bits = std::bit_cast<std::uint32_t>(static_cast<float>(magnitude) * 0x1p-24f);
+  return std::bit_cast<float>(bits | sign);
+}
+
+// ---- the general way: a run of elements to a middle type, then to the wanted type
+
+template <typename T>
+T read_item(const std::byte* at, bool swapped) {
+  std::array<std::byte, sizeof(T)> raw;
+  std::memcpy(raw.data(), at, sizeof(T));
+  if (swapped) std::ranges::reverse(raw);
+  return std::bit_cast<T>(raw);
+}
+
+template <typename T, typename Middle, typename Convert>
+void load_as(const std::byte* data, std::int64_t stride, bool swapped, Middle* out,
+             std::int64_t count, Convert convert) {
+  for (std::int64_t i = 0; i < count; ++i)
+    out[i] = static_cast<Middle>(convert(read_item<T>(data + i * stride, swapped)));
+}
+
+template <typename Middle>
+void load_run(DType dtype, const std::byte* data, std::int64_t stride, bool swapped, Middle* out,
+              std::int64_t count) {
+  const auto as_is = [](auto v) { return v; };
+  switch (dtype) {
+    case DType::kBool:
+    case DType::kUInt8: return load_as<std::uint8_t>(data, stride, swapped, out, count, as_is);
+    case DType::kInt8: return load_as<std::int8_t>(data, stride, swapped, out, count, as_is);
+    case DType::kUInt16: return load_as<std::uint16_t>(data, stride, swapped, out, count, as_is);
+    case DType::kInt16: return load_as<std::int16_t>(data, stride, swapped, out, count, as_is);
+    case DType::kUInt32: return load_as<std::uint32_t>(data, stride, swapped, out, count, as_is);
+    case DType::kInt32: return load_as<std::int32_t>(data, stride, swapped, out, count, as_is);
+    case DType::kUInt64: return load_as<std::uint64_t>(data, stride, swapped, out, count, as_is);
+    case DType::kInt64: return load_as<std::int64_t>(data, stride, swapped, out, count, as_is);
+    case DType::kFloat16:
+      return load_as<std::uint16_t>(data, stride, swapped, out, count, half_to_float);
+    case DType::kBFloat16:
+      return load_as<std::uint16_t>(data, stride, swapped, out, count, [](std::uint16_t v) {
+        return std::bit_cast<float>(std::uint32_t{v} << 16);
+      });
+    case DType::kFloat32: return load_as<float>(data, stride, swapped, out, count, as_is);
+    case DType::kFloat64: return load_as<double>(data, stride, swapped, out, count, as_is);
+    case DType::kComplex64:
+    case DType::kComplex128: break;
+  }
+}
+
+template <typename T, typename Middle>
+T clamp_to(Middle value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(value);
+  } else if constexpr (std::is_floating_point_v<Middle>) {
+    if (std::isnan(value)) return 0;
+    if (value <= static_cast<Middle>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+    if (value >= static_cast<Middle>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+    return static_cast<T>(value);
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+template <typename T, typename Middle>
+void store_as(const Middle* in, std::byte* out, std::int64_t stride, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T value = clamp_to<T>(in[i]);
+    std::memcpy(out + i * stride, &value, sizeof(T));
+  }
+}
+
+template <typename Middle>
+void store_halves(DType dtype, const Middle* in, std::byte* out, std::int64_t stride,
+                  std::int64_t count) {
+  constexpr std::int64_t kBlock = 256;
+  float values[kBlock];
+  std::uint16_t halves[kBlock];
+  for (std::int64_t done = 0; done < count; done += kBlock) {
+    const std::int64_t step = std::min(kBlock, count - done);
+    for (std::int64_t i = 0; i < step; ++i) values[i] = static_cast<float>(in[done + i]);
+    (dtype == DType::kFloat16 ? kernels().f32_to_f16 : kernels().f32_to_bf16)(
+        values, halves, static_cast<std::size_t>(step));
+    for (std::int64_t i = 0; i < step; ++i)
+      std::memcpy(out + (done + i) * stride, &halves[i], 2);
+  }
+}
+
+template <typename Middle>
+void store_run(DType dtype, const Middle* in, std::byte* out, std::int64_t stride,
+               std::int64_t count) {
+  switch (dtype) {
+    case DType::kBool:
+      for (std::int64_t i = 0; i < count; ++i) out[i * stride] = std::byte{in[i] != 0};
+      return;
+    case DType::kUInt8: return store_as<std::uint8_t>(in, out, stride, count);
+    case DType::kInt8: return store_as<std::int8_t>(in, out, stride, count);
+    case DType::kUInt16: return store_as<std::uint16_t>(in, out, stride, count);
+    case DType::kInt16: return store_as<std::int16_t>(in, out, stride, count);
+    case DType::kUInt32: return store_as<std::uint32_t>(in, out, stride, count);
+    case DType::kInt32: return store_as<std::int32_t>(in, out, stride, count);
+    case DType::kUInt64: return store_as<std::uint64_t>(in, out, stride, count);
+    case DType::kInt64: return store_as<std::int64_t>(in, out, stride, count);
+    case DType::kFloat16:
+    case DType::kBFloat16: return store_halves(dtype, in, out, stride, count);
+    case DType::kFloat32: return store_as<float>(in, out, stride, count);
+    case DType::kFloat64: return store_as<double>(in, out, stride, count);
+    case DType::kComplex64:
+    case DType::kComplex128: break;
+  }
+}
+
+void copy_items(const std::byte* from, std::int64_t from_stride, std::byte* to,
+                std::int64_t to_stride, std::size_t item, std::size_t swap_unit, std::int64_t count) {
+  if (swap_unit == 0 && from_stride == static_cast<std::int64_t>(item) && to_stride == from_stride) {
+    std::memcpy(to, from, item * static_cast<std::size_t>(count));
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::byte* at = to + i * to_stride;
+    std::memcpy(at, from + i * from_stride, item);
+    if (swap_unit > 1)
+      for (std::size_t part = 0; part < item; part += swap_unit) std::reverse(at + part, at + part + swap_unit);
+  }
+}
+
+// Calls row(from, to, outer index) for every run along `inner`.
+template <typename Row>
+void for_each_run(const View& from, std::byte* out, const View& to, int inner, Row row) {
+  std::array<std::int64_t, kMaxRank> index{};
+  for (int d = 0; d < from.rank; ++d)
+    if (from.shape[static_cast<std::size_t>(d)] == 0) return;
+  while (true) {
+    const std::byte* source = from.data;
+    std::byte* target = out;
+    for (std::size_t d = 0; d < static_cast<std::size_t>(from.rank); ++d) {
+      source += index[d] * from.stride[d];
+      target += index[d] * to.stride[d];
+    }
+    row(source, target, index);
+    int d = from.rank - 1;
+    for (; d >= 0; --d) {
+      if (d == inner) continue;
+      auto& i = index[static_cast<std::size_t>(d)];
+      if (++i < from.shape[static_cast<std::size_t>(d)]) break;
+      i = 0;
+    }
+    if (d < 0) return;
+  }
+}
+
+template <typename Middle>
+void convert_runs(const View& from, std::byte* out, const View& to, int inner, std::int64_t count) {
+  const auto axis = static_cast<std::size_t>(inner);
+  std::vector<Middle> run(static_cast<std::size_t>(count));
+  const Affine& affine = from.affine;
+  for_each_run(from, out, to, inner, [&](const std::byte* source, std::byte* target, const auto& index) {
+    load_run(from.dtype, source, from.stride[axis], from.swap_bytes, run.data(), count);
+    if (affine.scale != nullptr) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t at = affine.axis < 0 ? 0 : affine.axis == inner ? i : index[static_cast<std::size_t>(affine.axis)];
+        auto& value = run[static_cast<std::size_t>(i)];
+        value = static_cast<Middle>(static_cast<float>(value) * affine.scale[at] + affine.bias[at]);
+      }
+    }
+    store_run(to.dtype, run.data(), target, to.stride[axis], count);
+  });
+}
+
+void copy_general(const View& from, std::byte* out, const View& to) {
+  // The longest axis makes the longest runs; a scalar is one run of one.
+  View one_from = from, one_to = to;
+  if (from.rank == 0) {
+    one_from.rank = one_to.rank = 1;
+    one_from.shape[0] = one_to.shape[0] = 1;
+  }
+  int inner = 0;
+  for (int d = 1; d < one_from.rank; ++d)
+    if (one_from.shape[static_cast<std::size_t>(d)] >= one_from.shape[static_cast<std::size_t>(inner)]) inner = d;
+  const auto axis = static_cast<std::size_t>(inner);
+  const std::int64_t count = one_from.shape[axis];
+  if (from.dtype == to.dtype && from.affine.scale == nullptr) {
+    const std::size_t item = size_of(from.dtype);
+    const std::size_t unit = !from.swap_bytes ? 0 : is_complex(from.dtype) ? item / 2 : item;
+    for_each_run(one_from, out, one_to, inner, [&](const std::byte* source, std::byte* target, const auto&) {
+      copy_items(source, one_from.stride[axis], target, one_to.stride[axis], item, unit, count);
+    });
+  } else if (from.affine.scale == nullptr && !is_float(from.dtype) && !is_float(to.dtype)) {
+    convert_runs<std::int64_t>(one_from, out, one_to, inner, count);
+  } else {
+    convert_runs<double>(one_from, out, one_to, inner, count);
+  }
+}
+
+// ---- the usual ways
+
+// uint8 pixels to planes (or to any layout in which a channel's pixels are neighbours).
+bool copy_planes(const View& from, std::byte* out, const View& to) {
+  const auto item = static_cast<std::int64_t>(size_of(to.dtype));
+  const std::int64_t step = from.stride[1];
+  if (!from.is_image || from.dtype != DType::kUInt8 || to.stride[1] != item) return false;
+  if (step != 4 && step != -4 && step != 1 && step != -1) return false;
+  if (from.affine.scale != nullptr && from.affine.axis != 2 && from.affine.axis != -1) return false;
+  const bool plain = to.dtype == DType::kUInt8 && from.affine.scale == nullptr;
+  if (!plain && to.dtype != DType::kFloat32 && to.dtype != DType::kFloat16 && to.dtype != DType::kBFloat16)
+    return false;
+  const Kernels& k = kernels();
+  const auto width = static_cast<std::size_t>(from.width());
+  for (std::int64_t c = 0; c < from.channels(); ++c) {
+    const std::int64_t at = from.affine.axis < 0 ? 0 : c;
+    const float scale = from.affine.scale ? from.affine.scale[at] : 1.0f;
+    const float bias = from.affine.scale ? from.affine.bias[at] : 0.0f;
+    for (std::int64_t y = 0; y < from.height(); ++y) {
+      const auto* pixels = reinterpret_cast<const std::uint8_t*>(from.data + y * from.stride[0] + c * from.stride[2]);
+      std::byte* row = out + y * to.stride[0] + c * to.stride[2];
+      const int s = static_cast<int>(step);
+      if (plain) k.channel_to_u8(pixels, s, reinterpret_cast<std::uint8_t*>(row), width);
+      else if (to.dtype == DType::kFloat32) k.channel_to_f32(pixels, s, reinterpret_cast<float*>(row), width, scale, bias);
+      else if (to.dtype == DType::kFloat16) k.channel_to_f16(pixels, s, reinterpret_cast<std::uint16_t*>(row), width, scale, bias);
+      else k.channel_to_bf16(pixels, s, reinterpret_cast<std::uint16_t*>(row), width, scale, bias);
+    }
+  }
+  return true;
+}
+
+// uint8 pixels to three channels side by side.
+bool copy_interleaved(const View& from, std::byte* out, const View& to) {
+  const auto item = static_cast<std::int64_t>(size_of(to.dtype));
+  const std::int64_t step = from.stride[1];
+  if (!from.is_image || from.dtype != DType::kUInt8 || from.channels() != 3 || from.stride[2] != 1) return false;
+  if ((step != 4 && step != -4) || to.stride[1] != 3 * item || to.stride[2] != item) return false;
+  const bool plain = to.dtype == DType::kUInt8 && from.affine.scale == nullptr;
+  if (!plain && (to.dtype != DType::kFloat32 || from.affine.axis != 2)) return false;
+  const auto width = static_cast<std::size_t>(from.width());
+  for (std::int64_t y = 0; y < from.height(); ++y) {
+    const auto* pixels = reinterpret_cast<const std::uint8_t*>(from.data + y * from.stride[0]);
+    std::byte* row = out + y * to.stride[0];
+    if (plain)
+      kernels().pack_rgb_u8(pixels, static_cast<int>(step), reinterpret_cast<std::uint8_t*>(row), width);
+    else
+      kernels().pack_rgb_f32(pixels, static_cast<int>(step), reinterpret_cast<float*>(row), width,
+                             from.affine.scale, from.affine.bias);
+  }
+  return true;
+}
+
+// Contiguous float32 to float32, float16 or bfloat16, with one scale for all or one for each
+// index of the first axis.
+bool copy_floats(const View& from, std::byte* out, const View& to) {
+  if (from.dtype != DType::kFloat32 || from.swap_bytes || from.rank == 0) return false;
+  if (!is_c_contiguous(from) || !is_c_contiguous(to)) return false;
+  const Affine& affine = from.affine;
+  const bool half = to.dtype == DType::kFloat16 || to.dtype == DType::kBFloat16;
+  if (affine.scale ? (to.dtype != DType::kFloat32 || affine.axis > 0) : !half) return false;
+  const auto* in = reinterpret_cast<const float*>(from.data);
+  const std::size_t total = element_count(from.shape_vector());
+  if (half) {
+    (to.dtype == DType::kFloat16 ? kernels().f32_to_f16 : kernels().f32_to_bf16)(
+        in, reinterpret_cast<std::uint16_t*>(out), total);
+    return true;
+  }
+  const auto groups = static_cast<std::size_t>(affine.axis < 0 ? 1 : from.shape[0]);
+  const std::size_t each = groups ? total / groups : 0;
+  for (std::size_t g = 0; g < groups; ++g)
+    kernels().scale_f32(in + g * each, reinterpret_cast<float*>(out) + g * each, each,
+                        affine.scale[g], affine.bias[g]);
+  return true;
+}
+
+}  // namespace
+
+bool can_convert(DType from, DType to) {
+  return from == to || (!is_complex(from) && !is_complex(to));
+}
+
+void copy_view(const View& from, std::byte* out, const View& to) {
+  if (from.dtype == to.dtype && from.affine.scale == nullptr && !from.swap_bytes &&
+      is_c_contiguous(from) && is_c_contiguous(to)) {
+    std::memcpy(out, from.data, element_count(from.shape_vector()) * size_of(from.dtype));
+    return;
+  }
+  if (from.rank == 3 && (copy_planes(from, out, to) || copy_interleaved(from, out, to))) return;
+  if (copy_floats(from, out, to)) return;
+  copy_general(from, out, to);
+}
+
+}  // namespace penstock
