@@ -25,6 +25,7 @@ enum class ErrorCode : std::uint8_t {
   kShapeMismatch,    // a sample does not fit its batch
   kCallback,         // the user's own function failed
   kTooManySkipped,   // on_error=skip met more bad samples than max_skip allows
+  kStopped,          // whoever waited did not want to wait longer
 };
 
 // Where the trouble is. Fields that do not apply are empty or -1.

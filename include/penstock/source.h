@@ -87,7 +87,7 @@ struct OpenOptions {
   std::string masks;  // image folders: a folder with a mask for each image
   std::string cache_dir;             // where indexes are kept; "": PENSTOCK_CACHE_DIR or the user's
   bool keep_index = true;
-  std::function<void(std::uint64_t files)> progress;  // now and then, from the calling thread
+  std::function<bool(std::uint64_t files)> progress;  // now and then, from the calling thread; false stops
   std::function<void(const std::string&)> warn;
 };
 

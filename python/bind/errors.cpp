@@ -22,6 +22,7 @@ const char* code_name(ErrorCode code) {
     case ErrorCode::kShapeMismatch: return "shape_mismatch";
     case ErrorCode::kCallback: return "callback";
     case ErrorCode::kTooManySkipped: return "too_many_skipped";
+    case ErrorCode::kStopped: return "stopped";
   }
   return "corrupt";
 }

@@ -27,7 +27,13 @@ SourceHandle open(const std::string& uri, const std::string& kind, const std::st
   if (!progress.is_none())
     options.progress = [&](std::uint64_t files) {
       nb::gil_scoped_acquire gil;
-      progress(files);
+      try {
+        progress(files);
+      } catch (nb::python_error& error) {
+        error.restore();  // raised again below, when the scan has ended
+        return false;
+      }
+      return PyErr_CheckSignals() == 0;
     };
   if (!warn.is_none())
     options.warn = [&](const std::string& text) {
@@ -38,6 +44,7 @@ SourceHandle open(const std::string& uri, const std::string& kind, const std::st
     nb::gil_scoped_release release;
     return open_source(uri, options);
   }();
+  if (PyErr_Occurred()) throw nb::python_error();
   return {value_or_raise(std::move(opened))};
 }
 

@@ -80,7 +80,7 @@ Status SampleWorker::make_field(std::size_t field, std::uint64_t sample, const T
     if (!loaded) return std::unexpected(std::move(loaded).error());
     value = *loaded;
   }
-  clock_.mark(Stage::kTransform);
+  clock_.mark(Stage::kTransform, 0, plan.kind == FieldKind::kInteger ? 0 : 1);
   PENSTOCK_CHECK(deliver(field, value, target));
   return make_derived(field, value, target);
 }

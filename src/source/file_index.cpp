@@ -57,7 +57,7 @@ class Walk {
     todo_.push_back({"", 0});
   }
 
-  Status run(const std::function<void(std::uint64_t)>& progress) {
+  Status run(const std::function<bool(std::uint64_t)>& progress) {
     const unsigned threads = std::clamp(usable_cpus() * 2, 2u, 16u);
     std::vector<std::jthread> pool;
     for (unsigned t = 0; t < threads; ++t) pool.emplace_back([this] { work(); });
@@ -66,8 +66,9 @@ class Walk {
       while (!finished_.wait_for(lock, kProgressEvery, [&] { return is_done(); }))
         if (progress) {
           lock.unlock();
-          progress(seen_.load(std::memory_order_relaxed));
+          const bool go_on = progress(seen_.load(std::memory_order_relaxed));
           lock.lock();
+          if (!go_on && !error_) error_ = Error{ErrorCode::kStopped, "stopped while looking for files", {root_, -1, -1, -1}, false};
         }
     }
     changed_.notify_all();

@@ -47,7 +47,7 @@ struct FileIndex {
 bool kind_of_name(std::string_view name, FileKind& kind);
 
 struct ScanOptions {
-  std::function<void(std::uint64_t files)> progress;
+  std::function<bool(std::uint64_t files)> progress;  // false stops
 };
 
 // All image and .npy files below `root`; fails where there are none, or both kinds and `wanted`

@@ -1,4 +1,4 @@
-// Where indexes are kept between runs: the user's cache folder (docs/decisions/0002).
+// Where indexes are kept between runs: the user's cache folder (docs/decisions/0001).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// RandomHorizontalFlip, RandomVerticalFlip, RandomFlip3D and RandomRot90: strides change, no
-// pixel moves until the last copy.
+// RandomHorizontalFlip, RandomVerticalFlip, RandomFlip3D and RandomRot90: the order in which
+// pixels are computed or read changes, no pixel is moved for it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,16 +18,16 @@ Status check_probability(const char* name, double probability) {
 
 class FlipOp final : public Op {
  public:
-  FlipOp(int axis, double probability) : axis_(axis), probability_(probability) {}
+  FlipOp(bool Frame::*mirror, double probability) : mirror_(mirror), probability_(probability) {}
 
-  Status apply(View& view, Context& context) const override {
-    if (!view.is_image) PENSTOCK_CHECK(make_packed(view, context));
-    if (context.draws.chance(probability_)) view.flip(axis_);
-    return {};
+  bool is_geometric() const override { return true; }
+  Result<bool> plan(Frame& frame, Draws& draws) const override {
+    if (draws.chance(probability_)) frame.*mirror_ = !(frame.*mirror_);
+    return true;
   }
 
  private:
-  int axis_;
+  bool Frame::*mirror_;
   double probability_;
 };
 
@@ -75,12 +75,12 @@ class Rot90Op final : public Op {
 
 Result<OpPtr> make_op(const RandomHorizontalFlip& spec) {
   PENSTOCK_CHECK(check_probability("RandomHorizontalFlip", spec.probability));
-  return std::make_unique<FlipOp>(1, spec.probability);
+  return std::make_unique<FlipOp>(&Frame::mirror_x, spec.probability);
 }
 
 Result<OpPtr> make_op(const RandomVerticalFlip& spec) {
   PENSTOCK_CHECK(check_probability("RandomVerticalFlip", spec.probability));
-  return std::make_unique<FlipOp>(0, spec.probability);
+  return std::make_unique<FlipOp>(&Frame::mirror_y, spec.probability);
 }
 
 Result<OpPtr> make_op(const RandomFlip3D& spec) {

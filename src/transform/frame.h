@@ -1,4 +1,4 @@
-// The geometry of a run of crops and at most one resize, worked out before any pixel exists.
+// The geometry of a run of crops, flips and at most one resize, worked out before any pixel exists.
 //
 // Why: a crop is chosen from the header, so only its pixels are decoded; and where a resize is
 // followed by a crop (the usual evaluation pipeline), only the rows and columns that survive the
@@ -19,12 +19,15 @@ struct Frame {
   Rect window;                          // the part of that which is wanted
   Interpolation interpolation = Interpolation::kBilinear;
   bool antialias = true;
+  bool mirror_x = false, mirror_y = false;  // what is wanted is shown the other way round
 
   int width() const { return resampled ? window.width : source.width; }
   int height() const { return resampled ? window.height : source.height; }
 
-  // `rect` is within the current width and height.
-  void crop(const Rect& rect) {
+  // `rect` is within the current width and height, as seen after any flip.
+  void crop(Rect rect) {
+    if (mirror_x) rect.x = width() - rect.x - rect.width;
+    if (mirror_y) rect.y = height() - rect.y - rect.height;
     Rect& target = resampled ? window : source;
     target = {target.x + rect.x, target.y + rect.y, rect.width, rect.height};
   }

@@ -44,7 +44,7 @@ class Op {
  public:
   virtual ~Op() = default;
 
-  // Crops and resizes only change the frame, from which pixels are made later: they override
+  // Crops, flips and resizes only change the frame, from which pixels are made later: they override
   // plan(), which returns false where the frame must become pixels first, and fails where the
   // image is too small. All others override apply().
   virtual bool is_geometric() const { return false; }

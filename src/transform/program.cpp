@@ -21,12 +21,6 @@ struct OpMaker {
   Result<OpPtr> operator()(const auto& spec) const { return make_op(spec); }
 };
 
-void rebase(AxisPlan& plan) {
-  for (int& first : plan.first) first -= plan.begin;
-  plan.end -= plan.begin;
-  plan.begin = 0;
-}
-
 void plan_axes(const Frame& frame, Context& context) {
   plan_axis(context.columns, 0, frame.source.width, frame.source.width, frame.full_width,
             frame.window.x, frame.window.width, frame.interpolation, frame.antialias);
@@ -34,7 +28,10 @@ void plan_axes(const Frame& frame, Context& context) {
             frame.window.y, frame.window.height, frame.interpolation, frame.antialias);
 }
 
-Status resample_planned(View& view, Context& context) {
+// The planned outputs from the view's pixels; a flip is only another order of outputs.
+Status resample_planned(const Frame& frame, View& view, Context& context) {
+  if (frame.mirror_x) context.columns.reverse();
+  if (frame.mirror_y) context.rows.reverse();
   PENSTOCK_CHECK(make_packed(view, context));
   const AxisPlan &columns = context.columns, &rows = context.rows;
   const auto pixel = static_cast<std::size_t>(view.stride[1]);
@@ -50,14 +47,22 @@ Status resample_planned(View& view, Context& context) {
   return {};
 }
 
+void flip_view(const Frame& frame, View& view) {
+  if (frame.mirror_x) view.flip(1);
+  if (frame.mirror_y) view.flip(0);
+}
+
 Status make_pixels(const Frame& frame, View& view, Context& context) {
   const Rect& source = frame.source;
   view.data += source.y * view.stride[0] + source.x * view.stride[1];
   view.shape[0] = source.height;
   view.shape[1] = source.width;
-  if (!frame.resampled) return {};
+  if (!frame.resampled) {
+    flip_view(frame, view);
+    return {};
+  }
   plan_axes(frame, context);
-  return resample_planned(view, context);
+  return resample_planned(frame, view, context);
 }
 
 int scale_denominator(const Frame& frame) {
@@ -133,8 +138,8 @@ Result<View> Program::decode_frame(const Frame& frame, const ImageHeader& header
     plan_axes(frame, context);
     const AxisPlan &columns = context.columns, &rows = context.rows;
     wanted = {wanted.x + columns.begin, wanted.y + rows.begin, columns.end - columns.begin, rows.end - rows.begin};
-    rebase(context.columns);
-    rebase(context.rows);
+    context.columns.rebase();
+    context.rows.rebase();
   }
   const PixelFormat format = kind_ == FieldKind::kMask           ? PixelFormat::kIndex
                              : decode_.mode == ColorMode::kGrey ? PixelFormat::kGrey
@@ -150,7 +155,10 @@ Result<View> Program::decode_frame(const Frame& frame, const ImageHeader& header
   view.buffer = kScratchDecoded;
   orientation.apply(view);
   context.clock.mark(Stage::kDecode, static_cast<std::uint64_t>(view.height() * view.width() * items));
-  if (!frame.resampled) return view;
+  if (!frame.resampled) {
+    flip_view(frame, view);
+    return view;
+  }
   if (scale > 1) {
     // The box keeps its exact, fractional place within the smaller pixels.
     const auto plan = [&](AxisPlan& axis, int source, int source_size, std::int64_t input, int full, int from, int size) {
@@ -161,7 +169,7 @@ Result<View> Program::decode_frame(const Frame& frame, const ImageHeader& header
     plan(context.columns, wanted.x, wanted.width, view.width(), frame.full_width, frame.window.x, frame.window.width);
     plan(context.rows, wanted.y, wanted.height, view.height(), frame.full_height, frame.window.y, frame.window.height);
   }
-  PENSTOCK_CHECK(resample_planned(view, context));
+  PENSTOCK_CHECK(resample_planned(frame, view, context));
   return view;
 }
 

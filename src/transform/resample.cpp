@@ -75,6 +75,21 @@ void resample_rows(const View& input, const AxisPlan& columns, const AxisPlan& r
 
 }  // namespace
 
+void AxisPlan::reverse() {
+  std::ranges::reverse(first);
+  const auto width = static_cast<std::size_t>(taps);
+  for (std::size_t low = 0, high = first.size(); low + 1 < high--; ++low)
+    std::swap_ranges(weights.begin() + static_cast<std::ptrdiff_t>(low * width),
+                     weights.begin() + static_cast<std::ptrdiff_t>((low + 1) * width),
+                     weights.begin() + static_cast<std::ptrdiff_t>(high * width));
+}
+
+void AxisPlan::rebase() {
+  for (int& input : first) input -= begin;
+  end -= begin;
+  begin = 0;
+}
+
 void plan_axis(AxisPlan& plan, double box_begin, double box_size, int input_size, int full_size,
                int window_begin, int window_size, Interpolation filter, bool antialias) {
   const auto count = static_cast<std::size_t>(window_size);

@@ -21,6 +21,9 @@ struct AxisPlan {
 
   // The inputs that are read at all.
   int begin = 0, end = 0;
+
+  void reverse();  // outputs in the other order
+  void rebase();   // counts inputs from `begin`
 };
 
 // Outputs [window_begin, window_begin + window_size) of `full_size`, from the part of the input

@@ -7,8 +7,6 @@ namespace penstock {
 namespace {
 
 using Vec4 = float __attribute__((vector_size(16)));
-using Int4 = int __attribute__((vector_size(16)));
-using Byte4 = unsigned char __attribute__((vector_size(4)));
 
 struct __attribute__((packed, aligned(4))) LooseVec4 {
   Vec4 value;
@@ -55,36 +53,29 @@ inline Vec4 load4(const float* from) { return reinterpret_cast<const LooseVec4*>
 
 inline float clamp_byte(float value) {
   value += 0.5f;
-  return value < 0.f ? 0.f : value > 255.f ? 255.f : value;
+  value = value < 0.f ? 0.f : value;
+  return value > 255.f ? 255.f : value;
 }
 
-inline void put(Vec4 sum, unsigned char* out) {
-  const Vec4 zero = {}, top = {255.f, 255.f, 255.f, 255.f};
-  sum += 0.5f;
-  sum = sum < zero ? zero : sum;
-  sum = sum > top ? top : sum;
-  const Byte4 bytes = __builtin_convertvector(__builtin_convertvector(sum, Int4), Byte4);
-  __builtin_memcpy(out, &bytes, 4);
+inline void round_to_bytes(const float* __restrict in, std::uint8_t* __restrict out, int count) {
+  for (int i = 0; i < count; ++i) out[i] = static_cast<std::uint8_t>(static_cast<int>(clamp_byte(in[i])));
 }
 
-inline void put(Vec4 sum, float* out) { __builtin_memcpy(out, &sum, 16); }
-
-template <int kTaps, typename T>
-inline void columns_x4(const float* row, const int* first, const float* weights, int taps, T* out,
-                       int count) {
+template <int kTaps>
+inline void columns_x4(const float* row, const int* first, const float* weights, int taps,
+                       float* out, int count) {
   const int n = kTaps > 0 ? kTaps : taps;
   for (int x = 0; x < count; ++x) {
     const float* from = row + 4 * static_cast<std::ptrdiff_t>(first[x]);
     Vec4 sum = load4(from) * weights[0];
     for (int t = 1; t < n; ++t) sum += load4(from + 4 * t) * weights[t];
-    put(sum, out + 4 * static_cast<std::ptrdiff_t>(x));
+    __builtin_memcpy(out + 4 * static_cast<std::ptrdiff_t>(x), &sum, 16);
     weights += n;
   }
 }
 
-template <typename T>
-void blend_columns_x4(const float* row, const int* first, const float* weights, int taps, T* out,
-                      int count) {
+void blend_columns_x4_f32(const float* row, const int* first, const float* weights, int taps,
+                          float* out, int count) {
   switch (taps) {
     case 1: return columns_x4<1>(row, first, weights, taps, out, count);
     case 2: return columns_x4<2>(row, first, weights, taps, out, count);
@@ -95,17 +86,26 @@ void blend_columns_x4(const float* row, const int* first, const float* weights, 
   }
 }
 
-template <typename T>
-void blend_columns_x1(const float* row, const int* first, const float* weights, int taps, T* out,
-                      int count) {
+void blend_columns_x1_f32(const float* row, const int* first, const float* weights, int taps,
+                          float* out, int count) {
   for (int x = 0; x < count; ++x) {
     float sum = 0;
     for (int t = 0; t < taps; ++t) sum += row[first[x] + t] * weights[t];
-    if constexpr (sizeof(T) == 1)
-      out[x] = static_cast<unsigned char>(clamp_byte(sum));
-    else
-      out[x] = sum;
+    out[x] = sum;
     weights += taps;
+  }
+}
+
+// Bytes by way of a short run of floats, which the compiler converts a whole vector at a time.
+template <int kItems, void (*kBlend)(const float*, const int*, const float*, int, float*, int)>
+void blend_columns_u8(const float* row, const int* first, const float* weights, int taps,
+                      std::uint8_t* out, int count) {
+  constexpr int kRun = 128;
+  float sums[kItems * kRun];
+  for (int x = 0; x < count; x += kRun) {
+    const int run = count - x < kRun ? count - x : kRun;
+    kBlend(row, first + x, weights + static_cast<std::ptrdiff_t>(x) * taps, taps, sums, run);
+    round_to_bytes(sums, out + static_cast<std::ptrdiff_t>(x) * kItems, run * kItems);
   }
 }
 
@@ -229,8 +229,8 @@ extern const Kernels KERNEL_SET;
 const Kernels KERNEL_SET = {
     KERNEL_NAME,
     blend_rows<std::uint8_t>, blend_rows<float>,
-    blend_columns_x4<std::uint8_t>, blend_columns_x4<float>,
-    blend_columns_x1<std::uint8_t>, blend_columns_x1<float>,
+    blend_columns_u8<4, blend_columns_x4_f32>, blend_columns_x4_f32,
+    blend_columns_u8<1, blend_columns_x1_f32>, blend_columns_x1_f32,
     channel_to_f32, channel_to_f16, channel_to_bf16, channel_to_u8,
     pack_rgb_u8, pack_rgb_f32,
     scale_f32, f32_to_f16, f32_to_bf16,

@@ -1,0 +1,94 @@
+# Every target does its own set-up: Debian packages (when root), a .venv, a build. Second runs
+# reinstall and rebuild nothing without need.
+
+PYTHON  ?= python3
+VENV    := .venv
+PIP     := $(VENV)/bin/pip --disable-pip-version-check -q
+STAMPS  := build/stamps
+SOURCES := $(shell find src include cli python -type f -not -name '*.pyc' 2>/dev/null) CMakeLists.txt pyproject.toml
+FUZZ_SECONDS ?= 15
+
+PACKAGES := g++ cmake ninja-build python3 python3-dev python3-venv libjpeg-dev libpng-dev \
+	libwebp-dev libisal-dev libfmt-dev libcli11-dev nlohmann-json3-dev
+TEST_PACKAGES := libgtest-dev libgmock-dev clang-19 libclang-rt-19-dev
+
+.PHONY: help build demo test test-quick test-cpp test-sanitizers test-fuzz test-python bench micro clean
+
+help:
+	@echo "make demo        build, make a small data set, load two epochs of it"
+	@echo "make test        build and run all tests (sanitizers and a little fuzzing included)"
+	@echo "make test-quick  the tests that take a minute"
+	@echo "make build       leave .venv/bin/python with penstock, and .venv/bin/penstock"
+	@echo "make bench       install the peers beside and write docs/benchmarks.md"
+	@echo "make micro       micro benchmarks of the inner loops"
+
+# Asks apt only for what is missing. Without root it says what to install and goes on.
+define install_packages
+	@missing=""; for p in $(1); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
+	if [ -n "$$missing" ]; then \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+	  else echo "not installed (ask your administrator, or run as root):$$missing"; fi; fi
+endef
+
+$(STAMPS)/packages: Makefile
+	$(call install_packages,$(PACKAGES))
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/test-packages: Makefile $(STAMPS)/packages
+	$(call install_packages,$(TEST_PACKAGES))
+	@touch $@
+
+$(VENV)/.created: $(STAMPS)/packages
+	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install "scikit-build-core>=0.10" "nanobind>=2.4" numpy
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.created $(SOURCES)
+	@echo "building penstock (the first time takes about two minutes)"
+	@$(PIP) install --no-build-isolation --no-deps --force-reinstall .
+	@touch $@
+
+$(VENV)/.test-packages: $(VENV)/.created
+	@$(PIP) install pytest hypothesis pillow torch==2.13.0 jax
+	@touch $@
+
+build: $(VENV)/.installed
+
+demo: build
+	@$(VENV)/bin/penstock demo
+
+test: test-cpp test-sanitizers test-fuzz test-python
+	@echo "all tests passed"
+
+test-quick: build $(STAMPS)/test-packages $(VENV)/.test-packages
+	@cmake --preset dev >/dev/null && cmake --build --preset dev --parallel >/dev/null
+	@ctest --preset dev -L quick --output-on-failure
+	@$(VENV)/bin/python -m pytest tests/python -m "not slow"
+
+test-cpp: $(STAMPS)/test-packages
+	@$(PYTHON) tools/check_includes.py
+	@cmake --preset dev >/dev/null && cmake --build --preset dev --parallel
+	@ctest --preset dev --output-on-failure
+
+test-sanitizers: $(STAMPS)/test-packages
+	@for preset in asan tsan; do \
+	  cmake --preset $$preset >/dev/null && cmake --build --preset $$preset --parallel && \
+	  ctest --preset $$preset --output-on-failure || exit 1; done
+
+test-fuzz: $(STAMPS)/test-packages
+	@fuzz/run.sh $(FUZZ_SECONDS)
+
+test-python: build $(VENV)/.test-packages
+	@$(VENV)/bin/python -m pytest tests/python
+
+bench: build
+	@$(PYTHON) bench/run.py
+
+micro: $(STAMPS)/packages
+	$(call install_packages,libbenchmark-dev)
+	@cmake -S . -B build/micro -G Ninja -DCMAKE_BUILD_TYPE=Release -DPENSTOCK_CLI=OFF -DPENSTOCK_MICRO=ON >/dev/null
+	@cmake --build build/micro && build/micro/bench/micro/penstock_micro
+
+clean:
+	rm -rf build $(VENV) dist

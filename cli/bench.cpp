@@ -1,0 +1,214 @@
+// penstock bench: how fast one configuration loads on this machine, by the wall clock.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "command.h"
+#include "epoch_run.h"
+#include "format.h"
+#include "hardware.h"
+#include "imagenet.h"
+#include "process_use.h"
+#include "sizes.h"
+#include "source_option.h"
+#include "stage_table.h"
+
+namespace penstock::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "The consumer takes batches and drops them, after --sleep seconds each where given. Throughput\n"
+    "is samples over wall-clock seconds, from the start of an epoch until its last batch is used.\n"
+    "With several epochs, the first is shown apart and the figures are those of the later ones.\n"
+    "stall is the share of the time the consumer waited; rss is the peak of the process; cpu\n"
+    "seconds are of all epochs.\n"
+    "\n"
+    "Transforms: train = RandomResizedCrop (scale 0.25 to 1), flip, normalize; eval = resize,\n"
+    "centre crop, normalize; none = decoded only, which needs samples of one shape.\n"
+    "\n"
+    "Examples:\n"
+    "  penstock bench data/train --batch 128 --threads 8\n"
+    "  penstock bench data/train --sleep 0.2 --json >> results.jsonl";
+
+struct Options {
+  SourceOption source;
+  std::uint64_t batch = 64, epochs = 2, limit_batches = 0, seed = 0, memory_bytes = 0;
+  unsigned threads = 0;
+  std::string transform;  // "": train for images, none for arrays
+  int size = 224;
+  bool antialias = true, shuffle = true, json = false;
+  std::string dtype, layout = "NCHW";
+  double sleep_seconds = 0;
+};
+
+struct Report {
+  std::vector<EpochRun> epochs;
+  LoaderStats stats;
+  ArraySpec sample;  // the first field
+  std::size_t from = 0;  // the first epoch that counts
+};
+
+bool has_images(const Source& source) {
+  return std::ranges::any_of(source.fields(), [](const FieldInfo& field) { return field.kind == FieldKind::kImage; });
+}
+
+Result<LoaderOptions> loader_options(const Options& options, const Source& source) {
+  LoaderOptions loader;
+  loader.batch_size = options.batch;
+  loader.threads = options.threads;
+  loader.memory_bytes = options.memory_bytes;
+  loader.seed = options.seed;
+  loader.shuffle = options.shuffle ? ShuffleMode::kAuto : ShuffleMode::kOff;
+  loader.layout = options.layout == "NHWC" ? BatchLayout::kNhwc : BatchLayout::kNchw;
+  if (!options.dtype.empty()) loader.dtype = dtype_named(options.dtype);
+  if (options.transform == "none") return loader;
+  if (!has_images(source))
+    return fail(ErrorCode::kInvalidArgument, fmt::format("--transform {} wants images, this is {}", options.transform, source.kind()),
+                {source.uri(), -1, -1, -1});
+  loader.transforms = {{"image", options.transform == "train" ? imagenet_train(options.size, options.antialias)
+                                                              : imagenet_eval(options.size, options.antialias), ""}};
+  return loader;
+}
+
+Result<Report> measure(Loader& loader, const Options& options) {
+  Report report;
+  for (std::uint64_t epoch = 1; epoch <= options.epochs; ++epoch) {
+    EpochRequest request;
+    request.label = fmt::format("epoch {}/{}", epoch, options.epochs);
+    request.batch_size = options.batch;
+    request.limit_batches = options.limit_batches;
+    request.sleep_seconds = options.sleep_seconds;
+    auto run = run_epoch(loader, request);
+    if (!run) return std::unexpected(std::move(run).error());
+    report.epochs.push_back(std::move(*run));
+  }
+  report.stats = loader.stats();
+  report.sample = loader.sample_fields().front().spec;
+  report.from = report.epochs.size() > 1 ? 1 : 0;
+  return report;
+}
+
+nlohmann::ordered_json config_json(const Options& options, const Source& source, const Report& report) {
+  const bool has_size = options.transform != "none";
+  nlohmann::ordered_json json = {{"uri", options.source.uri}, {"kind", source.kind()}, {"samples", source.size()},
+                                 {"stored_bytes", source.stored_bytes()}, {"batch", options.batch}, {"threads", report.stats.threads},
+                                 {"prefetch", report.stats.queue_capacity}, {"epochs", options.epochs},
+                                 {"limit_batches", options.limit_batches}, {"transform", options.transform}};
+  json["size"] = nullptr;
+  json["antialias"] = nullptr;
+  if (has_size) json["size"] = options.size;
+  if (has_size) json["antialias"] = options.antialias;
+  json["dtype"] = name_of(report.sample.dtype);
+  json["layout"] = options.layout;
+  json["shape"] = report.sample.shape;
+  json["shuffle"] = options.shuffle;
+  json["seed"] = options.seed;
+  json["sleep"] = options.sleep_seconds;
+  json["memory_bytes"] = report.stats.memory_budget;
+  return json;
+}
+
+void print_json(const Options& options, const Source& source, const Report& report) {
+  const EpochRun run = joined(report.epochs, report.from);
+  nlohmann::ordered_json json;
+  json["config"] = config_json(options, source, report);
+  json["hardware"] = to_json(find_hardware());
+  json["versions"] = versions_json();
+  json["throughput"] = run.throughput();
+  json["throughput_first_epoch"] = report.epochs.front().throughput();
+  json["first_batch_seconds"] = report.epochs.front().first_batch_seconds;
+  json["wait_p50"] = percentile(run.waits, 0.5);
+  json["wait_p99"] = percentile(run.waits, 0.99);
+  json["stall"] = run.stall();
+  json["rss_bytes"] = peak_rss_bytes();
+  json["cpu_seconds"] = joined(report.epochs, 0).cpu_seconds;
+  json["stages"] = to_json(stages_from(report.stats, report.from));
+  json["bottleneck"] = report.stats.bottleneck;
+  json["memory"] = {{"budget", report.stats.memory_budget}, {"peak", report.stats.memory_peak}};
+  json["epochs"] = nlohmann::ordered_json::array();
+  for (const EpochRun& epoch : report.epochs) json["epochs"].push_back(to_json(epoch));
+  fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+std::string describe_run(const Options& options, const Report& report) {
+  std::string text = fmt::format("batches of {}, {} x {}, {}", options.batch, fmt::join(report.sample.shape, "x"),
+                                 name_of(report.sample.dtype), options.shuffle ? "shuffled" : "in order");
+  if (options.transform != "none") text = fmt::format("{} {}{}, {}", options.transform, options.size, options.antialias ? "" : " without antialias", text);
+  if (options.sleep_seconds > 0) text += fmt::format(", {} of sleep a batch", format_seconds(options.sleep_seconds));
+  if (options.limit_batches > 0) text += fmt::format(", {} batches an epoch", options.limit_batches);
+  return text;
+}
+
+void print_screen(const Options& options, const Source& source, const Report& report) {
+  const EpochRun run = joined(report.epochs, report.from);
+  const Hardware hardware = find_hardware();
+  const double batch_bytes_rate = run.seconds > 0 ? static_cast<double>(run.bytes) / run.seconds : 0;
+  fmt::print("{}: {}, {} samples, {}\n", options.source.uri, source.kind(), with_commas(source.size()), format_bytes(source.stored_bytes()));
+  fmt::print("{}\n", describe_run(options, report));
+  fmt::print("{} of {} usable cores, {}\n\n", report.stats.threads == 1 ? "1 thread" : fmt::format("{} threads", report.stats.threads),
+             hardware.usable_cores, hardware.cpu);
+  fmt::print("  throughput   {} samples/s, {}/s", with_commas(run.throughput()), format_bytes(batch_bytes_rate));
+  if (report.from > 0) fmt::print("   (first epoch {})", with_commas(report.epochs.front().throughput()));
+  fmt::print("\n  first batch  {}\n", format_seconds(report.epochs.front().first_batch_seconds));
+  fmt::print("  wait         p50 {}, p99 {}\n", format_seconds(percentile(run.waits, 0.5)), format_seconds(percentile(run.waits, 0.99)));
+  fmt::print("  stall        {} of the time\n", format_percent(run.stall()));
+  fmt::print("  memory       {} peak of a budget of {}, rss {}\n", format_bytes(report.stats.memory_peak),
+             format_bytes(report.stats.memory_budget), format_bytes(peak_rss_bytes()));
+  fmt::print("  cpu          {} in {} of wall clock\n\n", format_seconds(joined(report.epochs, 0).cpu_seconds), format_seconds(joined(report.epochs, 0).seconds));
+  const std::string advice = advice_for(report.stats.bottleneck);
+  fmt::print("{}\n  bottleneck   {}{}\n", stage_table(stages_from(report.stats, report.from)), report.stats.bottleneck,
+             advice.empty() ? "" : fmt::format(" ({})", advice));
+}
+
+Status run(Options& options) {
+  const auto source = open(options.source);
+  if (!source) return std::unexpected(source.error());
+  if (options.transform.empty()) options.transform = has_images(**source) ? "train" : "none";
+  const auto settings = loader_options(options, **source);
+  if (!settings) return std::unexpected(settings.error());
+  const auto loader = Loader::open(*source, *settings);
+  if (!loader) return std::unexpected(loader.error());
+  const auto report = measure(**loader, options);
+  if (!report) return std::unexpected(report.error());
+  if (options.json)
+    print_json(options, **source, *report);
+  else
+    print_screen(options, **source, *report);
+  return {};
+}
+
+void add_pipeline_options(CLI::App& command, Options& options) {
+  const auto is_dtype = [](const std::string& name) {
+    return dtype_named(name) ? std::string() : fmt::format("\"{}\" is no dtype; such as float32, float16, bfloat16, uint8", name);
+  };
+  command.add_option("--transform", options.transform, "train, eval or none; default: train for images, none for arrays")
+      ->type_name("NAME")->check(CLI::IsMember({"train", "eval", "none"}));
+  command.add_option("--size", options.size, "Side of the images that train and eval make")->type_name("PIXELS")->check(CLI::Range(1, 16384))->capture_default_str();
+  command.add_flag("!--no-antialias", options.antialias, "Plain bilinear resizing");
+  command.add_option("--dtype", options.dtype, "Of the batches; default: float32 after train and eval, else as stored")->type_name("DTYPE")->check(is_dtype);
+  command.add_option("--layout", options.layout, "NCHW or NHWC")->type_name("LAYOUT")->check(CLI::IsMember({"NCHW", "NHWC"}))->capture_default_str();
+  command.add_flag("--shuffle,!--no-shuffle", options.shuffle, "In random order; --no-shuffle: as stored (default: shuffle)");
+  command.add_option("--seed", options.seed, "Of order and transforms")->type_name("N")->capture_default_str();
+}
+
+}  // namespace
+
+Command add_bench(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("bench", "How fast a source loads on this machine, and what holds it back");
+  add_source_option(*command, options->source);
+  command->add_option("--batch", options->batch, "Samples in a batch")->type_name("N")->check(CLI::Range(1, 10'000'000))->capture_default_str();
+  command->add_option("--threads", options->threads, "Worker threads; default: all usable cores")->type_name("N")->check(CLI::Range(1, 1024));
+  command->add_option("--epochs", options->epochs, "How often to load it all")->type_name("N")->check(CLI::Range(1, 1'000'000))->capture_default_str();
+  command->add_option("--limit-batches", options->limit_batches, "Stop each epoch after so many batches")->type_name("N")->check(CLI::Range(1, 1'000'000'000));
+  command->add_option("--sleep", options->sleep_seconds, "After each batch, in place of a training step")->type_name("SECONDS")->check(CLI::Range(0.0, 3600.0));
+  add_size_option(*command, "--memory", options->memory_bytes, "Memory budget, such as 4GiB; default: a quarter of what is free");
+  add_pipeline_options(*command, *options);
+  command->add_flag("--json", options->json, "Print one JSON object on one line instead of the screen");
+  command->footer(kFooter);
+  return {command, [options] { return run(*options); }};
+}
+
+}  // namespace penstock::cli

@@ -1,0 +1,109 @@
+#include "demo_images.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "base/random.h"
+#include "demo_painter.h"
+
+namespace penstock::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kRecipe = 1;  // counts up when the painter changes
+constexpr const char* kMarker = ".penstock-demo.json";
+
+std::size_t label_of(std::uint64_t index) { return static_cast<std::size_t>(index % kDemoClasses); }
+
+fs::path path_of(const DemoImages& images, std::uint64_t index) {
+  return fs::path(images.folder) / demo_class_name(label_of(index)) / fmt::format("{:05}.jpg", index);
+}
+
+nlohmann::json marker_of(const DemoImages& images, bool complete) {
+  return {{"recipe", kRecipe}, {"images", images.count}, {"seed", images.seed}, {"complete", complete}};
+}
+
+Status write_marker(const DemoImages& images, bool complete) {
+  const fs::path path = fs::path(images.folder) / kMarker;
+  std::ofstream file(path);
+  file << marker_of(images, complete).dump() << "\n";
+  file.flush();
+  if (!file) return fail(ErrorCode::kIo, "cannot write there; choose another place with --folder", {images.folder, -1, -1, -1});
+  return {};
+}
+
+// An empty folder with a marker that says "not complete".
+Status prepare_folder(const DemoImages& images) {
+  std::error_code error;
+  fs::create_directories(images.folder, error);
+  if (error) return fail(ErrorCode::kIo, fmt::format("cannot make the folder ({}); choose another with --folder", error.message()), {images.folder, -1, -1, -1});
+  if (!fs::is_empty(images.folder, error) && !fs::exists(fs::path(images.folder) / kMarker, error))
+    return fail(ErrorCode::kInvalidArgument, "the folder holds files that are not the demo's; choose an empty one with --folder", {images.folder, -1, -1, -1});
+  PENSTOCK_CHECK(write_marker(images, false));
+  for (std::size_t label = 0; label < kDemoClasses; ++label) {
+    const fs::path folder = fs::path(images.folder) / demo_class_name(label);
+    fs::remove_all(folder, error);
+    if (!error && label < images.count) fs::create_directory(folder, error);
+    if (error) return fail(ErrorCode::kIo, fmt::format("cannot make the folder ({})", error.message()), {folder.string(), -1, -1, -1});
+  }
+  return {};
+}
+
+Status make_one(const DemoImages& images, std::uint64_t index) {
+  const Picture picture = paint_demo_picture(images.seed, index, label_of(index));
+  const int quality = 90 + static_cast<int>(mix64(images.seed ^ index) % 6);
+  return write_jpeg(picture, quality, path_of(images, index).string());
+}
+
+}  // namespace
+
+bool is_complete(const DemoImages& images) {
+  std::ifstream file(fs::path(images.folder) / kMarker);
+  if (!file || nlohmann::json::parse(file, nullptr, false) != marker_of(images, true)) return false;
+  std::error_code ignored;
+  for (std::uint64_t i = 0; i < images.count; ++i)
+    if (!fs::is_regular_file(path_of(images, i), ignored)) return false;
+  return true;
+}
+
+Status make_demo_images(const DemoImages& images, unsigned threads,
+                        const std::function<void(std::uint64_t done)>& progress) {
+  PENSTOCK_CHECK(prepare_folder(images));
+  std::atomic<std::uint64_t> next = 0, done = 0;
+  std::mutex mutex;
+  std::optional<Error> first_error;
+  {
+    std::vector<std::jthread> painters;
+    for (unsigned i = 0; i < std::max(1u, threads); ++i)
+      painters.emplace_back([&] {
+        for (std::uint64_t index = next++; index < images.count; index = next++) {
+          if (auto status = make_one(images, index); !status) {
+            const std::lock_guard lock(mutex);
+            if (!first_error) first_error = std::move(status).error();
+            next = images.count;
+            return;
+          }
+          ++done;
+        }
+      });
+    while (next < images.count) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      progress(done);
+    }
+  }
+  if (first_error) return std::unexpected(std::move(*first_error));
+  return write_marker(images, true);
+}
+
+}  // namespace penstock::cli

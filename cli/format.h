@@ -1,0 +1,14 @@
+// Numbers for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace penstock::cli {
+
+std::string with_commas(double number);  // "1,020", rounded
+inline std::string with_commas(std::uint64_t number) { return with_commas(static_cast<double>(number)); }
+std::string format_seconds(double seconds);  // "71 ms", "3.2 s", "4 min 05 s"
+std::string format_percent(double share);    // "78 %"; "< 1 %" is not zero
+
+}  // namespace penstock::cli

@@ -1,0 +1,6 @@
+include(CMakeFindDependencyMacro)
+find_dependency(Threads)
+find_dependency(fmt)
+find_dependency(JPEG)
+find_dependency(PNG)
+include(${CMAKE_CURRENT_LIST_DIR}/penstock-targets.cmake)

@@ -1,0 +1,68 @@
+"""What all tests share: an own cache folder, no ranks from outside, small data sets."""
+
+import pathlib
+
+import numpy as np
+import pytest
+
+from pictures import noise, save_jpeg, save_png, smooth
+
+RANK_VARIABLES = (
+    "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "SLURM_JOB_ID", "SLURM_NTASKS", "SLURM_PROCID",
+    "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE", "OMPI_COMM_WORLD_RANK",
+    "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS")
+
+
+@pytest.fixture(autouse=True)
+def own_surroundings(tmp_path_factory, monkeypatch):
+    """Each test keeps its indexes to itself and runs as one process of one."""
+    monkeypatch.setenv("PENSTOCK_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+    monkeypatch.delenv("PENSTOCK_THREADS", raising=False)
+    for name in RANK_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def flat(tmp_path) -> pathlib.Path:
+    """Twelve PNG images of 20x24; the pixels of each are its number."""
+    folder = tmp_path / "flat"
+    for i in range(12):
+        save_png(folder / f"{i:03}.png", np.full((20, 24, 3), i, np.uint8))
+    return folder
+
+
+@pytest.fixture
+def classes(tmp_path) -> pathlib.Path:
+    """Three classes, made in another order than their names', of 4, 3 and 5 JPEG images of 60x80."""
+    folder = tmp_path / "classes"
+    for name, count in (("zebra", 5), ("ant", 4), ("horse", 3)):
+        for i in range(count):
+            save_jpeg(folder / name / f"{i}.jpg", smooth(60, 80, seed=len(name) * 10 + i))
+    return folder
+
+
+@pytest.fixture
+def photos(tmp_path) -> pathlib.Path:
+    """Eight JPEG images of different sizes, with detail."""
+    folder = tmp_path / "photos"
+    for i in range(8):
+        save_jpeg(folder / f"{i}.jpg", smooth(150 + 37 * i, 320 - 19 * i, seed=i), quality=90)
+    return folder
+
+
+@pytest.fixture
+def numbers(tmp_path) -> pathlib.Path:
+    """One big .npy: sample i is filled with i."""
+    path = tmp_path / "numbers.npy"
+    np.save(path, np.arange(23, dtype=np.int64)[:, None].repeat(3, 1))
+    return path
+
+
+@pytest.fixture
+def arrays(tmp_path) -> pathlib.Path:
+    """A folder of ten .npy files, one a sample, of shape (4, 6) float32."""
+    folder = tmp_path / "arrays"
+    folder.mkdir()
+    for i in range(10):
+        np.save(folder / f"{i:02}.npy", noise((4, 6), seed=i).astype(np.float32))
+    return folder

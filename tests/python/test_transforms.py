@@ -1,0 +1,403 @@
+"""Transforms other than resizing, and fields that share their draws."""
+
+import colorsys
+import threading
+
+import numpy as np
+import pytest
+from PIL import Image, ImageEnhance
+
+import penstock as ps
+from pictures import levels_apart, noise, read_rgb, save_png, smooth
+
+
+def load_all(source, transform, batch_size=64, **options):
+    options = {"layout": "NHWC", "output": "numpy"} | options
+    with ps.Loader(source, batch_size=batch_size, transform=transform, **options) as loader:
+        return next(iter(loader))
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    """Images whose red channel is their mask's class number times 20, in blocks."""
+    for i in range(24):
+        classes = np.kron(noise((12, 16), seed=i) % 12, np.ones((8, 8), np.uint8)).astype(np.uint8)
+        save_png(tmp_path / "images" / f"{i}.png", np.stack([classes * 20, classes, 255 - classes], -1))
+        save_png(tmp_path / "masks" / f"{i}.png", classes)
+    return ps.ImageFolder(tmp_path / "images", masks=tmp_path / "masks")
+
+
+# -- image and mask ---------------------------------------------------------------------------------
+
+
+def test_a_mask_is_a_field_of_class_numbers(pairs):
+    assert pairs.fields == {"image": "image", "mask": "mask"}
+    images, masks = load_all(pairs, None)
+    assert masks.shape == (24, 96, 128) and masks.dtype == np.uint8
+    assert np.array_equal(images[..., 1], masks)
+
+
+@pytest.mark.parametrize("steps", [
+    [ps.RandomCrop(40)], [ps.RandomHorizontalFlip()], [ps.RandomVerticalFlip()], [ps.CenterCrop(64), ps.RandomRot90()],
+    [ps.RandomResizedCrop(48, scale=(0.2, 1), interpolation="nearest")],
+    [ps.RandomHorizontalFlip(), ps.RandomCrop(50), ps.RandomVerticalFlip(), ps.RandomRot90(), ps.Pad(3)],
+    [ps.Resize((50, 70), "nearest")]])
+def test_image_and_mask_share_their_draws(pairs, steps):
+    images, masks = load_all(pairs, {"image": steps, "mask": steps})
+    assert np.array_equal(images[..., 1], masks)
+    assert np.array_equal(images[..., 0], masks * 20)
+
+
+def test_draws_are_shared_even_where_one_field_has_more_steps(pairs):
+    images, masks = load_all(pairs, {
+        "image": [ps.ColorJitter(0, 0, 0, 0), ps.RandomCrop(40), ps.RandomHorizontalFlip()],
+        "mask": [ps.RandomCrop(40), ps.RandomHorizontalFlip()]})
+    assert np.array_equal(images[..., 1], masks)
+
+
+def test_masks_are_resized_by_nearest_whatever_was_asked(pairs):
+    steps = [ps.RandomResizedCrop(64, scale=(0.3, 0.6), interpolation="bilinear")]
+    images, masks = load_all(pairs, {"image": steps, "mask": steps})
+    assert set(np.unique(masks)) <= set(range(12))
+    # Inside blocks the image has the mask's value; at their edges it is in between.
+    assert (np.abs(images[..., 1].astype(int) - masks) <= 1).mean() > 0.5
+    near = np.abs(images[..., 0].astype(int) - masks.astype(int) * 20) <= 3
+    assert near.mean() > 0.5
+
+
+def test_a_list_of_transforms_is_for_the_image_alone(pairs):
+    images, masks = load_all(pairs, [ps.CenterCrop(20)])
+    assert images.shape == (24, 20, 20, 3) and masks.shape == (24, 96, 128)
+
+
+def test_masks_may_be_cast_and_keep_their_shape_in_any_layout(pairs):
+    images, masks = load_all(pairs, {"mask": [ps.Cast("int64")]}, layout="NCHW", dtype="float32")
+    assert masks.dtype == np.int64 and masks.shape == (24, 96, 128)
+    assert images.dtype == np.float32 and images.shape == (24, 3, 96, 128)
+
+
+def test_palette_masks_give_their_indices(tmp_path):
+    values = noise((8, 8)) % 5
+    save_png(tmp_path / "images" / "a.png", noise((8, 8, 3)))
+    (tmp_path / "masks").mkdir()
+    palette = Image.fromarray(values, "P")
+    palette.putpalette([200, 10, 10, 30, 220, 40, 1, 2, 255, 90, 90, 90, 7, 70, 170])
+    palette.save(tmp_path / "masks" / "a.png")
+    _, masks = load_all(ps.ImageFolder(tmp_path / "images", masks=tmp_path / "masks"), None)
+    assert np.array_equal(masks[0], values)
+
+
+def test_an_image_without_a_mask_is_named(tmp_path):
+    for name in ("a", "b"):
+        save_png(tmp_path / "images" / f"{name}.png", noise((8, 8, 3)))
+    save_png(tmp_path / "masks" / "a.png", noise((8, 8)))
+    with pytest.raises(ps.NotFoundError, match="no mask for image b.png"):
+        ps.ImageFolder(tmp_path / "images", masks=tmp_path / "masks")
+
+
+# -- derived fields ---------------------------------------------------------------------------------
+
+
+def test_a_derived_field_starts_from_the_other_fields_result(pairs):
+    batch = load_all(pairs, {"image": [ps.RandomCrop(40), ps.RandomHorizontalFlip()],
+                             "small": ps.Derive("image", [ps.Resize(10, "bicubic")])})
+    images, _, small = batch
+    for image, little in zip(images, small):
+        expected = Image.fromarray(image).resize((10, 10), Image.BICUBIC)
+        assert levels_apart(little, np.asarray(expected)) <= 1
+
+
+def test_a_derived_field_can_be_the_only_one_delivered(pairs):
+    small, = load_all(pairs, {"image": [ps.CenterCrop(40)], "small": ps.Derive("image", [ps.Resize(10)])},
+                      fields=["small"])
+    assert small.shape == (24, 10, 10, 3)
+
+
+def test_two_derived_fields_do_not_disturb_each_other_or_the_first(pairs):
+    plain = load_all(pairs, {"image": [ps.CenterCrop(40)]}, fields=["image"])[0]
+    images, a, b = load_all(pairs, {
+        "image": [ps.CenterCrop(40)], "a": ps.Derive("image", [ps.Resize(20), ps.ColorJitter(0.5)]),
+        "b": ps.Derive("image", [ps.Map(lambda x: 255 - x)])}, fields=["image", "a", "b"])
+    assert np.array_equal(images, plain)
+    assert np.array_equal(b, 255 - plain)
+    assert a.shape == (24, 20, 20, 3)
+
+
+def test_derive_of_a_field_that_is_not_there_is_a_value_error(flat):
+    with pytest.raises(ValueError, match="no field \"imag\".*did you mean \"image\""):
+        ps.Loader(flat, transform={"x": ps.Derive("imag", [])})
+
+
+# -- labels -----------------------------------------------------------------------------------------
+
+
+def test_one_hot_labels(classes):
+    _, labels = load_all(classes, {"label": [ps.OneHot(3)]})
+    assert labels.dtype == np.float32 and np.array_equal(labels, np.eye(3)[[0] * 4 + [1] * 3 + [2] * 5])
+
+
+def test_a_label_beyond_the_one_hot_classes_is_an_error(classes):
+    with pytest.raises(ps.Error, match="label 2 is not one of 2 classes"):
+        load_all(classes, {"label": [ps.OneHot(2)]})
+
+
+def test_labels_may_be_cast_and_mapped(classes):
+    _, labels = load_all(classes, {"label": [ps.Cast("int32")]})
+    assert labels.dtype == np.int32
+    _, labels = load_all(classes, {"label": [ps.Map(lambda label: label * 10)]})
+    assert labels.shape == (12,) and labels.max() == 20
+
+
+# -- flips, turns, borders --------------------------------------------------------------------------
+
+
+def test_flips_with_certainty_are_numpys(tmp_path):
+    pixels = noise((7, 9, 3))
+    save_png(tmp_path / "x.png", pixels)
+    assert np.array_equal(load_all(tmp_path, [ps.RandomHorizontalFlip(1)])[0], pixels[:, ::-1])
+    assert np.array_equal(load_all(tmp_path, [ps.RandomVerticalFlip(p=1)])[0], pixels[::-1])
+    assert np.array_equal(load_all(tmp_path, [ps.RandomHorizontalFlip(0), ps.RandomVerticalFlip(0)])[0], pixels)
+
+
+def test_flips_come_about_as_often_as_asked(tmp_path):
+    values = np.tile(np.arange(4, dtype=np.uint8)[None, None, :, None], (400, 1, 1, 1))
+    np.save(tmp_path / "x.npy", values)
+    batch = load_all(tmp_path / "x.npy", [ps.RandomHorizontalFlip(0.3)], batch_size=400)
+    flipped = (batch.reshape(400, 4)[:, 0] == 3).mean()
+    assert 0.2 < flipped < 0.4
+
+
+def test_random_rot90_turns_like_numpy_and_reaches_all_four(tmp_path):
+    values = noise((200, 5, 5, 3))
+    np.save(tmp_path / "x.npy", values)
+    batch = load_all(tmp_path / "x.npy", [ps.Map(lambda x: x[..., 0]), ps.RandomRot90()], batch_size=200)
+    seen = set()
+    for got, value in zip(batch, values):
+        turns = [k for k in range(4) if np.array_equal(np.squeeze(got), np.rot90(value[..., 0], k))]
+        assert turns
+        seen.add(turns[0])
+    assert seen == {0, 1, 2, 3}
+
+
+def test_random_flip_3d_flips_the_last_three_axes_of_volumes(tmp_path):
+    volumes = noise((64, 2, 3, 4, 5)).astype(np.float32)
+    np.save(tmp_path / "x.npy", volumes)
+    batch = load_all(tmp_path / "x.npy", [ps.RandomFlip3D()])
+    seen = set()
+    for got, volume in zip(batch, volumes):
+        found = [axes for axes in [(), (1,), (2,), (3,), (1, 2), (1, 3), (2, 3), (1, 2, 3)]
+                 if np.array_equal(got, np.flip(volume, axes))]
+        assert len(found) == 1
+        seen.add(found[0])
+    assert len(seen) >= 6
+
+
+def test_pad_adds_left_top_right_bottom(tmp_path):
+    pixels = noise((7, 9, 3))
+    save_png(tmp_path / "x.png", pixels)
+    for padding, widths in ((2, ((2, 2), (2, 2))), ((1, 3), ((3, 3), (1, 1))), ((1, 2, 3, 4), ((2, 4), (1, 3)))):
+        got = load_all(tmp_path, [ps.Pad(padding, fill=9)])[0]
+        assert np.array_equal(got, np.pad(pixels, (*widths, (0, 0)), constant_values=9))
+
+
+def test_pad_then_random_crop_reaches_the_border(tmp_path):
+    pixels = np.full((16, 16, 3), 200, np.uint8)
+    save_png(tmp_path / "x.png", pixels)
+    with ps.Loader(tmp_path, transform=[ps.Pad(4), ps.RandomCrop(16)], epoch_size=64, batch_size=64,
+                   output="numpy") as loader:
+        batch = next(iter(loader))
+    assert batch.shape == (64, 3, 16, 16)
+    assert set(np.unique(batch)) == {0, 200} and len({sample.tobytes() for sample in batch}) > 20
+
+
+def test_image_transforms_work_on_arrays_of_height_width_channels(tmp_path):
+    values = noise((3, 20, 30, 3))
+    np.save(tmp_path / "x.npy", values)
+    got = load_all(tmp_path / "x.npy", [ps.Resize((10, 15))])
+    for sample, value in zip(got, values):
+        assert levels_apart(sample, np.asarray(Image.fromarray(value).resize((15, 10), Image.BILINEAR))) <= 1
+
+
+# -- colour -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name, enhance", [("brightness", ImageEnhance.Brightness), ("contrast", ImageEnhance.Contrast),
+                                           ("saturation", ImageEnhance.Color)])
+@pytest.mark.parametrize("factor", [0.0, 0.4, 1.0, 1.7])
+def test_color_jitter_is_pillows_enhancement(tmp_path, name, enhance, factor):
+    path = save_png(tmp_path / "x.png", smooth(40, 50))
+    got = load_all(tmp_path, [ps.ColorJitter(**{name: (factor, factor)})])[0]
+    assert levels_apart(got, np.asarray(enhance(Image.open(path)).enhance(factor))) <= 2
+
+
+@pytest.mark.parametrize("shift", [-0.5, -0.2, 0.1, 0.33])
+def test_color_jitter_turns_the_hue(tmp_path, shift):
+    path = save_png(tmp_path / "x.png", smooth(16, 16))
+    got = load_all(tmp_path, [ps.ColorJitter(hue=(shift, shift))])[0]
+    for before, after in zip(read_rgb(path).reshape(-1, 3), got.reshape(-1, 3)):
+        h, s, v = colorsys.rgb_to_hsv(*(before / 255))
+        expected = np.array(colorsys.hsv_to_rgb((h + shift) % 1, s, v)) * 255
+        assert np.abs(expected - after).max() <= 4
+
+
+def test_color_jitter_draws_within_its_range(tmp_path):
+    save_png(tmp_path / "x.png", np.full((4, 4, 3), 100, np.uint8))
+    with ps.Loader(tmp_path, transform=[ps.ColorJitter(brightness=0.3)], epoch_size=200, batch_size=200,
+                   output="numpy") as loader:
+        values = next(iter(loader))[:, 0, 0, 0]
+    assert values.min() >= 69 and values.max() <= 131 and len(np.unique(values)) > 30
+
+
+# -- Map --------------------------------------------------------------------------------------------
+
+
+def test_map_sees_height_width_channels_and_may_change_the_shape(photos):
+    seen = []
+
+    def thumb(pixels):
+        seen.append((pixels.shape, pixels.dtype, pixels.flags.writeable))
+        return pixels[::4, ::4].mean(-1)
+
+    batch = load_all(photos, [ps.CenterCrop(120), ps.Map(thumb)], batch_size=8)
+    assert batch.shape == (8, 30, 30) and batch.dtype == np.float64
+    assert set(seen) == {((120, 120, 3), np.dtype("uint8"), True)}
+
+
+def test_map_may_return_a_number_a_view_and_another_type(numbers):
+    assert load_all(numbers, [ps.Map(lambda row: row.sum())])[:3].tolist() == [0, 3, 6]
+    assert load_all(numbers, [ps.Map(lambda row: row[::-1])]).shape == (23, 3)
+    assert load_all(numbers, [ps.Map(lambda row: row.astype(np.float16))]).dtype == np.float16
+    assert load_all(numbers, [ps.Map(lambda row: [1, 2])]).tolist()[0] == [1, 2]
+
+
+def test_map_may_keep_its_array(numbers):
+    kept = []
+
+    def keep(row):
+        kept.append(row)
+        return row
+
+    batch = load_all(numbers, [ps.Map(keep)], threads=2)
+    kept = {tuple(row) for row in kept}
+    assert kept == {tuple(row) for row in batch}
+
+
+def test_map_in_the_middle_of_image_steps(flat):
+    got = load_all(flat, [ps.CenterCrop(16), ps.Map(lambda x: x + 1), ps.Resize(8), ps.Normalize(0, 1, max_value=1)],
+                   layout="NCHW")
+    assert got.shape == (12, 3, 8, 8) and got[:, 0, 0, 0].tolist() == list(range(1, 13))
+
+
+def test_map_with_torch_results(numbers):
+    torch = pytest.importorskip("torch")
+    got = load_all(numbers, [ps.Map(lambda row: torch.from_numpy(row) * 2)])
+    assert got[5].tolist() == [10, 10, 10]
+
+
+def test_what_map_raises_is_named_with_the_sample(flat):
+    def sour(pixels):
+        if pixels[0, 0, 0] == 5:
+            raise RuntimeError("five is right out")
+        return pixels
+
+    with ps.Loader(flat, batch_size=4, transform=[ps.Map(sour)], output="numpy") as loader:
+        epoch = iter(loader)
+        next(epoch)
+        with pytest.raises(ps.Error, match="RuntimeError: five is right out") as caught:
+            next(epoch)
+    assert caught.value.code == "callback" and caught.value.sample == 5 and caught.value.uri.endswith("005.png")
+
+
+def test_what_map_raises_keeps_its_own_traceback_as_the_cause(flat):
+    def sour(pixels):
+        raise KeyError("deep down")
+
+    with pytest.raises(ps.Error) as caught:
+        load_all(flat, [ps.Map(sour)])
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert any(frame.name == "sour" for frame in _frames(caught.value.__cause__))
+
+
+def _frames(error):
+    import traceback
+    return traceback.extract_tb(error.__traceback__)
+
+
+def test_a_sample_that_map_refuses_can_be_skipped(flat):
+    def sour(pixels):
+        if pixels[0, 0, 0] == 5:
+            raise RuntimeError
+        return pixels
+
+    with ps.Loader(flat, batch_size=4, transform=[ps.Map(sour)], output="numpy", on_error="skip") as loader:
+        assert [len(batch) for batch in loader] == [4, 3, 4]
+        assert loader.stats()["skipped"] == 1
+
+
+def test_a_map_that_changes_shape_from_sample_to_sample_is_an_error(numbers):
+    with ps.Loader(numbers, batch_size=4, transform=[ps.Map(lambda row: np.zeros(1 + row[0] % 2))],
+                   output="numpy") as loader:
+        with pytest.raises(ps.Error) as caught:
+            list(loader)
+    assert caught.value.code == "shape_mismatch" and caught.value.sample == 1
+
+
+@pytest.mark.parametrize("result", [None, "text", object(), np.array(["a"]), [[1], [1, 2]]])
+def test_a_map_that_returns_no_numbers_is_an_error(numbers, result):
+    with pytest.raises(ps.Error) as caught:
+        load_all(numbers, [ps.Map(lambda row: result)])
+    assert caught.value.code == "callback"
+
+
+def test_map_wants_a_function():
+    with pytest.raises(TypeError):
+        ps.Map(3)
+
+
+def test_map_runs_in_worker_threads(numbers):
+    names = set()
+    load_all(numbers, [ps.Map(lambda row: names.add(threading.get_ident()) or row)], threads=2)
+    assert names - {threading.get_ident()}
+
+
+# -- wrong arguments --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", [
+    lambda: ps.Resize(-1), lambda: ps.Resize((0, 3)), lambda: ps.CenterCrop(0), lambda: ps.RandomCrop(-5),
+    lambda: ps.RandomResizedCrop(0), lambda: ps.RandomResizedCrop(8, scale=(1, 0.1)),
+    lambda: ps.RandomResizedCrop(8, scale=(0, 0)), lambda: ps.RandomResizedCrop(8, ratio=(-1, 1)),
+    lambda: ps.RandomHorizontalFlip(1.5), lambda: ps.RandomVerticalFlip(-1), lambda: ps.RandomFlip3D(7),
+    lambda: ps.Normalize((1, 2), (1, 2, 3)), lambda: ps.Normalize(0, 0), lambda: ps.Normalize((), ()),
+    lambda: ps.Normalize(0, float("nan")), lambda: ps.ColorJitter(-1), lambda: ps.ColorJitter(hue=0.9),
+    lambda: ps.ColorJitter((2, 1)), lambda: ps.OneHot(0), lambda: ps.Pad(-1), lambda: ps.Pad((1, 2, 3)),
+    lambda: ps.Resize(8, "bilinea"), lambda: ps.Decode("CMYK"), lambda: ps.Cast("float31"),
+    lambda: ps.Resize(10**9), lambda: ps.Pad(2**30)])
+def test_wrong_values_of_transforms_are_value_errors_before_the_first_batch(flat, step):
+    with pytest.raises(ValueError):
+        ps.Loader(flat, transform=[step()])
+
+
+@pytest.mark.parametrize("make", [lambda: ps.Resize("big"), lambda: ps.Resize(), lambda: ps.CenterCrop((1, 2, 3)),
+                                  lambda: ps.Normalize(), lambda: ps.Resize(3, antialas=False)])
+def test_wrong_types_of_transforms_are_type_errors(make):
+    with pytest.raises(TypeError):
+        make()
+
+
+def test_a_function_without_map_says_how_to_put_it_in(flat):
+    with pytest.raises(TypeError, match="penstock.Map"):
+        ps.Loader(flat, transform=[lambda x: x])
+
+
+def test_decode_must_come_first(flat):
+    with pytest.raises(ValueError, match="first"):
+        ps.Loader(flat, transform=[ps.CenterCrop(4), ps.Decode()])
+
+
+def test_image_transforms_on_arrays_that_are_no_images_say_so(tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((3, 7)))
+    with pytest.raises(ps.Error, match="image"):
+        load_all(tmp_path / "x.npy", [ps.Resize(3)])
+    with pytest.raises(ValueError):
+        ps.Loader(tmp_path / "x.npy", transform=[ps.Decode()])

@@ -1,0 +1,107 @@
+// A store that fails on purpose: the k-th operation, once or from then on.
+//
+// Operations (open, stat, list, read) are counted over all threads, so that a test can run a
+// scenario once to learn how many there are and then fail each in turn.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "store/store.h"
+
+namespace penstock {
+
+enum class Fault : std::uint8_t {
+  kEio,       // "cannot read (Input/output error)", retryable
+  kTruncate,  // the object is half as long as it was
+  kChange,    // another version of the object, same bytes
+  kMissing,
+  kNoAccess,
+};
+
+struct FaultPlan {
+  std::uint64_t fail_at = 0;  // 1 is the first operation; 0: never
+  bool persistent = false;
+  Fault fault = Fault::kEio;
+};
+
+class FaultStore final : public Store {
+ public:
+  FaultStore(std::shared_ptr<const Store> inner, FaultPlan plan)
+      : inner_(std::move(inner)), state_(std::make_shared<State>(plan)) {}
+
+  std::uint64_t operations() const { return state_->operations.load(); }
+  std::uint64_t faults() const { return state_->faults.load(); }
+
+  Result<std::unique_ptr<Object>> open(const std::string& key) const override {
+    const bool hit = state_->hits();
+    if (hit && state_->is_error_anywhere()) return state_->error("open", key, -1, -1);
+    auto object = inner_->open(key);
+    if (!object) return object;
+    ObjectVersion version = (*object)->version();
+    if (hit && state_->plan.fault == Fault::kTruncate) version.size /= 2;
+    if (hit && state_->plan.fault == Fault::kChange) version.modified_ns += 1;
+    return std::make_unique<FaultObject>(std::move(*object), version, key, state_);
+  }
+
+  Result<ObjectVersion> stat(const std::string& key) const override {
+    if (state_->hits() && state_->is_error_anywhere()) return state_->error("stat", key, -1, -1);
+    return inner_->stat(key);
+  }
+
+  Result<std::vector<FolderEntry>> list(const std::string& key) const override {
+    if (state_->hits() && state_->is_error_anywhere()) return state_->error("list", key, -1, -1);
+    return inner_->list(key);
+  }
+
+ private:
+  struct State {
+    explicit State(FaultPlan p) : plan(p) {}
+
+    bool hits() {
+      const std::uint64_t number = ++operations;
+      const bool hit = plan.fail_at != 0 && (plan.persistent ? number >= plan.fail_at : number == plan.fail_at);
+      if (hit) ++faults;
+      return hit;
+    }
+    bool is_error_anywhere() const { return plan.fault != Fault::kTruncate && plan.fault != Fault::kChange; }
+    std::unexpected<Error> error(const char* action, const std::string& key, std::int64_t offset,
+                                 std::int64_t length) const {
+      Error error{ErrorCode::kIo, std::string("cannot ") + action + " (injected)", {key, offset, length, -1}, true};
+      if (plan.fault == Fault::kMissing) error.code = ErrorCode::kNotFound, error.retryable = false;
+      if (plan.fault == Fault::kNoAccess) error.code = ErrorCode::kNoAccess, error.retryable = false;
+      if (plan.fault == Fault::kTruncate) error.code = ErrorCode::kTruncated, error.retryable = false;
+      return std::unexpected(error);
+    }
+
+    const FaultPlan plan;
+    std::atomic<std::uint64_t> operations{0}, faults{0};
+  };
+
+  class FaultObject final : public Object {
+   public:
+    FaultObject(std::unique_ptr<Object> inner, ObjectVersion version, std::string key, std::shared_ptr<State> state)
+        : Object(version), inner_(std::move(inner)), key_(std::move(key)), state_(std::move(state)) {}
+
+    using Object::read_at;
+    Status read_at(std::uint64_t offset, std::span<const MutableBytes> parts) override {
+      const bool hit = state_->hits();
+      std::uint64_t wanted = 0;
+      for (const auto& part : parts) wanted += part.size();
+      if ((hit && state_->plan.fault != Fault::kChange) || offset + wanted > version().size)
+        return state_->error("read", key_, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(wanted));
+      return inner_->read_at(offset, parts);
+    }
+
+   private:
+    std::unique_ptr<Object> inner_;
+    std::string key_;
+    std::shared_ptr<State> state_;
+  };
+
+  std::shared_ptr<const Store> inner_;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace penstock
