@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "checks.h"
 #include "command.h"
 #include "epoch_run.h"
 #include "format.h"
@@ -38,7 +39,7 @@ struct Options {
   unsigned threads = 0;
   std::string transform;  // "": train for images, none for arrays
   int size = 224;
-  bool antialias = true, shuffle = true, json = false;
+  bool antialias = true, shuffle = false, no_shuffle = false, json = false;
   std::string dtype, layout = "NCHW";
   double sleep_seconds = 0;
 };
@@ -133,7 +134,7 @@ void print_json(const Options& options, const Source& source, const Report& repo
 }
 
 std::string describe_run(const Options& options, const Report& report) {
-  std::string text = fmt::format("batches of {}, {} x {}, {}", options.batch, fmt::join(report.sample.shape, "x"),
+  std::string text = fmt::format("batches of {}, {} {}, {}", options.batch, fmt::join(report.sample.shape, "x"),
                                  name_of(report.sample.dtype), options.shuffle ? "shuffled" : "in order");
   if (options.transform != "none") text = fmt::format("{} {}{}, {}", options.transform, options.size, options.antialias ? "" : " without antialias", text);
   if (options.sleep_seconds > 0) text += fmt::format(", {} of sleep a batch", format_seconds(options.sleep_seconds));
@@ -153,7 +154,8 @@ void print_screen(const Options& options, const Source& source, const Report& re
   if (report.from > 0) fmt::print("   (first epoch {})", with_commas(report.epochs.front().throughput()));
   fmt::print("\n  first batch  {}\n", format_seconds(report.epochs.front().first_batch_seconds));
   fmt::print("  wait         p50 {}, p99 {}\n", format_seconds(percentile(run.waits, 0.5)), format_seconds(percentile(run.waits, 0.99)));
-  fmt::print("  stall        {} of the time\n", format_percent(run.stall()));
+  fmt::print("  stall        {} of the time{}\n", format_percent(run.stall()),
+             options.sleep_seconds > 0 ? "" : " (without --sleep the consumer only waits)");
   fmt::print("  memory       {} peak of a budget of {}, rss {}\n", format_bytes(report.stats.memory_peak),
              format_bytes(report.stats.memory_budget), format_bytes(peak_rss_bytes()));
   fmt::print("  cpu          {} in {} of wall clock\n\n", format_seconds(joined(report.epochs, 0).cpu_seconds), format_seconds(joined(report.epochs, 0).seconds));
@@ -163,7 +165,9 @@ void print_screen(const Options& options, const Source& source, const Report& re
 }
 
 Status run(Options& options) {
-  const auto source = open(options.source);
+  if (options.shuffle && options.no_shuffle) return fail(ErrorCode::kInvalidArgument, "--shuffle and --no-shuffle: give one of them");
+  options.shuffle = !options.no_shuffle;
+  const auto source = open(options.source, Index::kKept);
   if (!source) return std::unexpected(source.error());
   if (options.transform.empty()) options.transform = has_images(**source) ? "train" : "none";
   const auto settings = loader_options(options, **source);
@@ -179,18 +183,23 @@ Status run(Options& options) {
   return {};
 }
 
+std::vector<std::string> dtype_names() {
+  std::vector<std::string> names;
+  for (int i = 0; i <= static_cast<int>(DType::kComplex128); ++i) names.emplace_back(name_of(static_cast<DType>(i)));
+  return names;
+}
+
 void add_pipeline_options(CLI::App& command, Options& options) {
-  const auto is_dtype = [](const std::string& name) {
-    return dtype_named(name) ? std::string() : fmt::format("\"{}\" is no dtype; such as float32, float16, bfloat16, uint8", name);
-  };
   command.add_option("--transform", options.transform, "train, eval or none; default: train for images, none for arrays")
-      ->type_name("NAME")->check(CLI::IsMember({"train", "eval", "none"}));
-  command.add_option("--size", options.size, "Side of the images that train and eval make")->type_name("PIXELS")->check(CLI::Range(1, 16384))->capture_default_str();
-  command.add_flag("!--no-antialias", options.antialias, "Plain bilinear resizing");
-  command.add_option("--dtype", options.dtype, "Of the batches; default: float32 after train and eval, else as stored")->type_name("DTYPE")->check(is_dtype);
-  command.add_option("--layout", options.layout, "NCHW or NHWC")->type_name("LAYOUT")->check(CLI::IsMember({"NCHW", "NHWC"}))->capture_default_str();
-  command.add_flag("--shuffle,!--no-shuffle", options.shuffle, "In random order; --no-shuffle: as stored (default: shuffle)");
-  command.add_option("--seed", options.seed, "Of order and transforms")->type_name("N")->capture_default_str();
+      ->type_name("NAME")->check(one_of({"train", "eval", "none"}));
+  command.add_option("--size", options.size, "Side of the images that train and eval make")->type_name("PIXELS")->check(whole_number(1, 16384))->capture_default_str();
+  command.add_flag_callback("--no-antialias", [&options] { options.antialias = false; }, "Plain bilinear resizing");
+  command.add_option("--dtype", options.dtype, "Of the batches; default: float32 after train and eval, else as stored")
+      ->type_name("DTYPE")->check(one_of(dtype_names()));
+  command.add_option("--layout", options.layout, "NCHW or NHWC")->type_name("LAYOUT")->check(one_of({"NCHW", "NHWC"}))->capture_default_str();
+  command.add_flag("--shuffle", options.shuffle, "In random order (the default)");
+  command.add_flag("--no-shuffle", options.no_shuffle, "In stored order");
+  command.add_option("--seed", options.seed, "Of order and transforms")->type_name("N")->check(whole_number(0, UINT64_MAX))->capture_default_str();
 }
 
 }  // namespace
@@ -199,11 +208,11 @@ Command add_bench(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("bench", "How fast a source loads on this machine, and what holds it back");
   add_source_option(*command, options->source);
-  command->add_option("--batch", options->batch, "Samples in a batch")->type_name("N")->check(CLI::Range(1, 10'000'000))->capture_default_str();
-  command->add_option("--threads", options->threads, "Worker threads; default: all usable cores")->type_name("N")->check(CLI::Range(1, 1024));
-  command->add_option("--epochs", options->epochs, "How often to load it all")->type_name("N")->check(CLI::Range(1, 1'000'000))->capture_default_str();
-  command->add_option("--limit-batches", options->limit_batches, "Stop each epoch after so many batches")->type_name("N")->check(CLI::Range(1, 1'000'000'000));
-  command->add_option("--sleep", options->sleep_seconds, "After each batch, in place of a training step")->type_name("SECONDS")->check(CLI::Range(0.0, 3600.0));
+  command->add_option("--batch", options->batch, "Samples in a batch")->type_name("N")->check(whole_number(1, 10'000'000))->capture_default_str();
+  command->add_option("--threads", options->threads, "Worker threads; default: all usable cores")->type_name("N")->check(whole_number(1, 1024))->envname("PENSTOCK_THREADS");
+  command->add_option("--epochs", options->epochs, "How often to load it all")->type_name("N")->check(whole_number(1, 1'000'000))->capture_default_str();
+  command->add_option("--limit-batches", options->limit_batches, "Stop each epoch after so many batches")->type_name("N")->check(whole_number(1, 1'000'000'000));
+  command->add_option("--sleep", options->sleep_seconds, "After each batch, in place of a training step")->type_name("SECONDS")->check(seconds_up_to(3600));
   add_size_option(*command, "--memory", options->memory_bytes, "Memory budget, such as 4GiB; default: a quarter of what is free");
   add_pipeline_options(*command, *options);
   command->add_flag("--json", options->json, "Print one JSON object on one line instead of the screen");

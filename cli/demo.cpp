@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/machine.h"
+#include "checks.h"
 #include "command.h"
 #include "demo_images.h"
 #include "epoch_run.h"
@@ -24,7 +25,7 @@ constexpr int kSize = 224;
 
 constexpr const char* kFooter =
     "Nothing is downloaded: the images are painted with the statistics of photographs, about\n"
-    "500x375 pixels and 60 to 120 kB each, in ten class folders. They stay in the folder and are\n"
+    "500x375 pixels and 80 kB each, in ten class folders. They stay in the folder and are\n"
     "used again next time; delete the folder when you are done.\n"
     "\n"
     "Example:\n"
@@ -160,10 +161,10 @@ Command add_demo(CLI::App& app) {
   options->folder = (std::filesystem::temp_directory_path(ignored) / "penstock-demo").string();
   CLI::App* command = app.add_subcommand("demo", "Make a few hundred JPEGs and load them: a first look at Penstock");
   command->add_option("--folder", options->folder, "Where the images are made and kept")->type_name("DIR")->capture_default_str();
-  command->add_option("--images", options->images, "How many images")->type_name("N")->check(CLI::Range(1, 1'000'000))->capture_default_str();
-  command->add_option("--epochs", options->epochs, "How often to load them all")->type_name("N")->check(CLI::Range(1, 1'000'000))->capture_default_str();
-  command->add_option("--batch", options->batch, "Images in a batch")->type_name("N")->check(CLI::Range(1, 1'000'000))->capture_default_str();
-  command->add_option("--threads", options->threads, "Worker threads; default: all usable cores")->type_name("N")->check(CLI::Range(1, 1024));
+  command->add_option("--images", options->images, "How many images")->type_name("N")->check(whole_number(1, 1'000'000))->capture_default_str();
+  command->add_option("--epochs", options->epochs, "How often to load them all")->type_name("N")->check(whole_number(1, 1'000'000))->capture_default_str();
+  command->add_option("--batch", options->batch, "Images in a batch")->type_name("N")->check(whole_number(1, 1'000'000))->capture_default_str();
+  command->add_option("--threads", options->threads, "Worker threads; default: all usable cores")->type_name("N")->check(whole_number(1, 1024))->envname("PENSTOCK_THREADS");
   add_size_option(*command, "--memory", options->memory_bytes, "Memory budget, such as 2GiB; default: a quarter of what is free");
   command->add_flag("--json", options->json, "Print one JSON object instead of the screen");
   command->footer(kFooter);

@@ -30,27 +30,39 @@ fs::path path_of(const DemoImages& images, std::uint64_t index) {
   return fs::path(images.folder) / demo_class_name(label_of(index)) / fmt::format("{:05}.jpg", index);
 }
 
-nlohmann::json marker_of(const DemoImages& images, bool complete) {
-  return {{"recipe", kRecipe}, {"images", images.count}, {"seed", images.seed}, {"complete", complete}};
+// -1 where one is missing.
+std::int64_t bytes_of(const DemoImages& images) {
+  std::int64_t sum = 0;
+  for (std::uint64_t i = 0; i < images.count; ++i) {
+    std::error_code error;
+    sum += static_cast<std::int64_t>(fs::file_size(path_of(images, i), error));
+    if (error) return -1;
+  }
+  return sum;
 }
 
-Status write_marker(const DemoImages& images, bool complete) {
+// What stands in the folder once it is complete; bytes is -1 before that.
+nlohmann::json marker_of(const DemoImages& images, std::int64_t bytes) {
+  return {{"recipe", kRecipe}, {"images", images.count}, {"seed", images.seed}, {"bytes", bytes}};
+}
+
+Status write_marker(const DemoImages& images, std::int64_t bytes) {
   const fs::path path = fs::path(images.folder) / kMarker;
   std::ofstream file(path);
-  file << marker_of(images, complete).dump() << "\n";
+  file << marker_of(images, bytes).dump() << "\n";
   file.flush();
   if (!file) return fail(ErrorCode::kIo, "cannot write there; choose another place with --folder", {images.folder, -1, -1, -1});
   return {};
 }
 
-// An empty folder with a marker that says "not complete".
+// Empty class folders and a marker that says "not complete".
 Status prepare_folder(const DemoImages& images) {
   std::error_code error;
   fs::create_directories(images.folder, error);
   if (error) return fail(ErrorCode::kIo, fmt::format("cannot make the folder ({}); choose another with --folder", error.message()), {images.folder, -1, -1, -1});
   if (!fs::is_empty(images.folder, error) && !fs::exists(fs::path(images.folder) / kMarker, error))
     return fail(ErrorCode::kInvalidArgument, "the folder holds files that are not the demo's; choose an empty one with --folder", {images.folder, -1, -1, -1});
-  PENSTOCK_CHECK(write_marker(images, false));
+  PENSTOCK_CHECK(write_marker(images, -1));
   for (std::size_t label = 0; label < kDemoClasses; ++label) {
     const fs::path folder = fs::path(images.folder) / demo_class_name(label);
     fs::remove_all(folder, error);
@@ -70,11 +82,9 @@ Status make_one(const DemoImages& images, std::uint64_t index) {
 
 bool is_complete(const DemoImages& images) {
   std::ifstream file(fs::path(images.folder) / kMarker);
-  if (!file || nlohmann::json::parse(file, nullptr, false) != marker_of(images, true)) return false;
-  std::error_code ignored;
-  for (std::uint64_t i = 0; i < images.count; ++i)
-    if (!fs::is_regular_file(path_of(images, i), ignored)) return false;
-  return true;
+  if (!file) return false;
+  const std::int64_t bytes = bytes_of(images);
+  return bytes >= 0 && nlohmann::json::parse(file, nullptr, false) == marker_of(images, bytes);
 }
 
 Status make_demo_images(const DemoImages& images, unsigned threads,
@@ -103,7 +113,7 @@ Status make_demo_images(const DemoImages& images, unsigned threads,
     }
   }
   if (first_error) return std::unexpected(std::move(*first_error));
-  return write_marker(images, true);
+  return write_marker(images, bytes_of(images));
 }
 
 }  // namespace penstock::cli

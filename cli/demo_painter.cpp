@@ -146,7 +146,7 @@ void paint_object(std::vector<Color>& canvas, const Plane& texture, Size size, c
 std::vector<Color> paint_ground(const Plane& texture, Size size, const Scene& scene, Draws& draws) {
   const Plane warm = smooth_noise(size, 192, 12, 0.7f, 1, draws), cool = smooth_noise(size, 192, 12, 0.7f, 1, draws);
   const auto draw = [&](double from, double to) { return static_cast<float>(draws.uniform(from, to)); };
-  const float contrast = draw(0.13, 0.24), level = draw(0.38, 0.6), tint = draw(4, 12);
+  const float contrast = draw(0.17, 0.28), level = draw(0.38, 0.6), tint = draw(4, 12);
   const float across = draw(-0.25, 0.25), down = draw(-0.35, 0.35);
   std::vector<Color> canvas(texture.size());
   for (int y = 0; y < size.height; ++y)
@@ -170,14 +170,14 @@ Picture paint_demo_picture(std::uint64_t seed, std::uint64_t index, std::size_t 
   Draws draws(seed, 0, index);
   const Scene& scene = kScenes[label];
   const Size size = choose_size(draws);
-  const float persistence = scene.persistence + static_cast<float>(draws.uniform(-0.06, 0.06));
+  const float persistence = scene.persistence + static_cast<float>(draws.uniform(0.03, 0.14));
   const Plane texture = smooth_noise(size, 256, 2, persistence, scene.stretch, draws);
   std::vector<Color> canvas = paint_ground(texture, size, scene, draws);
   for (std::uint64_t left = 1 + draws.below(static_cast<std::uint64_t>(scene.objects)); left > 0; --left)
     paint_object(canvas, texture, size, scene, draws);
 
   Picture picture{size.width, size.height, std::vector<std::uint8_t>(canvas.size() * 3)};
-  const float grain = static_cast<float>(draws.uniform(1.5, 5));
+  const float grain = static_cast<float>(draws.uniform(4, 9));
   for (std::size_t i = 0; i < canvas.size(); ++i) {
     const std::uint32_t bits = draws.next_u32();  // two uniform numbers: their sum is a triangle
     const float noise = (static_cast<float>(bits & 0xFFFF) + static_cast<float>(bits >> 16)) * (1.0f / 65536.0f) - 1;

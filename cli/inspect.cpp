@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -40,10 +40,15 @@ struct ClassCount {
   std::uint64_t samples = 0;
 };
 
+struct ShapeCount {
+  std::string field;
+  ArraySpec spec;
+  std::uint64_t samples = 0;  // of the sampled
+};
+
 struct Findings {
   std::vector<ClassCount> classes;
-  // (field, type and shape) -> how many of the sampled have it.
-  std::map<std::pair<std::string, std::string>, std::uint64_t> shapes;
+  std::vector<ShapeCount> shapes;  // the most frequent first
   std::vector<Error> broken;
   std::uint64_t sampled = 0;
   double decoded_bytes = -1;  // of all samples, from the mean of the sampled; -1: not known
@@ -92,6 +97,14 @@ Result<std::vector<BatchField>> read_sample(const SourcePtr& source, std::uint64
   return (*loader)->sample_fields();
 }
 
+void count_shape(std::vector<ShapeCount>& shapes, const BatchField& field) {
+  const auto found = std::ranges::find_if(shapes, [&](const ShapeCount& one) { return one.field == field.name && one.spec == field.spec; });
+  if (found != shapes.end())
+    ++found->samples;
+  else
+    shapes.push_back({field.name, field.spec, 1});
+}
+
 Findings look_at(const SourcePtr& source) {
   Findings findings;
   findings.classes = count_classes(*source);
@@ -109,11 +122,12 @@ Findings look_at(const SourcePtr& source) {
         if (source->fields()[field].kind >= FieldKind::kInteger) continue;
         const BatchField& read = (*fields)[field];
         bytes += static_cast<double>(read.spec.bytes());
-        ++findings.shapes[{read.name, describe(read.spec)}];
+        count_shape(findings.shapes, read);
       }
     }
     bar.show(i + 1);
   }
+  std::ranges::stable_sort(findings.shapes, std::greater{}, &ShapeCount::samples);
   const std::uint64_t good = findings.sampled - findings.broken.size();
   if (good > 0) findings.decoded_bytes = bytes / static_cast<double>(good) * static_cast<double>(source->size());
   return findings;
@@ -121,14 +135,6 @@ Findings look_at(const SourcePtr& source) {
 
 double share_held(std::uint64_t memory_bytes, double data_bytes) {
   return data_bytes > 0 ? std::min(1.0, static_cast<double>(memory_bytes) / data_bytes) : 1.0;
-}
-
-using ShapeCount = std::pair<std::pair<std::string, std::string>, std::uint64_t>;
-
-std::vector<ShapeCount> by_count(const Findings& findings) {
-  std::vector<ShapeCount> shapes(findings.shapes.begin(), findings.shapes.end());
-  std::ranges::stable_sort(shapes, std::greater{}, &ShapeCount::second);
-  return shapes;
 }
 
 void print_classes(const std::vector<ClassCount>& classes) {
@@ -145,12 +151,37 @@ void print_classes(const std::vector<ClassCount>& classes) {
                largest->name, with_commas(largest->samples));
 }
 
-void print_shapes(const Source& source, const Findings& findings) {
-  const auto shapes = by_count(findings);
-  const bool several_fields = std::ranges::any_of(shapes, [&](const ShapeCount& s) { return s.first.first != shapes.front().first.first; });
+// "300..512 x 337..539 x 3 uint8": where there are too many shapes to list. Nothing where their
+// types or ranks differ.
+std::string describe_range(const std::vector<ShapeCount>& shapes) {
+  const ArraySpec& first = shapes.front().spec;
+  Shape low = first.shape, high = first.shape;
+  for (const ShapeCount& one : shapes) {
+    if (one.spec.dtype != first.dtype || one.spec.shape.size() != low.size()) return {};
+    for (std::size_t axis = 0; axis < low.size(); ++axis) {
+      low[axis] = std::min(low[axis], one.spec.shape[axis]);
+      high[axis] = std::max(high[axis], one.spec.shape[axis]);
+    }
+  }
+  std::string text;
+  for (std::size_t axis = 0; axis < low.size(); ++axis)
+    text += fmt::format("{}{}", axis ? " x " : "", low[axis] == high[axis] ? fmt::format("{}", low[axis]) : fmt::format("{}..{}", low[axis], high[axis]));
+  return fmt::format("{} {}", text, name_of(first.dtype));
+}
+
+void print_shapes_of(const std::string& field, const Source& source, const Findings& findings) {
+  std::vector<ShapeCount> shapes;
+  std::ranges::copy_if(findings.shapes, std::back_inserter(shapes), [&](const ShapeCount& one) { return one.field == field; });
+  if (shapes.empty()) return;
+  const std::string range = shapes.size() > kListed ? describe_range(shapes) : std::string();
+  if (!range.empty()) {
+    fmt::print("  {:<10} {} ({} shapes in {} samples)\n", field, range, shapes.size(), findings.sampled);
+    return;
+  }
+  const bool is_all = shapes.size() == 1 && findings.sampled == source.size();
   for (std::size_t i = 0; i < std::min(shapes.size(), kListed); ++i)
-    fmt::print("  {:<10} {}{}{}\n", i == 0 ? "shapes" : "", several_fields ? shapes[i].first.first + " " : "", shapes[i].first.second,
-               shapes.size() == 1 && findings.sampled == source.size() ? " (all)" : fmt::format(" ({} of {} sampled)", shapes[i].second, findings.sampled));
+    fmt::print("  {:<10} {}{}\n", i == 0 ? field : "", describe(shapes[i].spec),
+               is_all ? "" : fmt::format(" ({} of {} sampled)", shapes[i].samples, findings.sampled));
   if (shapes.size() > kListed) fmt::print("             and {} more\n", shapes.size() - kListed);
 }
 
@@ -160,7 +191,7 @@ void print_screen(const Options& options, const Source& source, const Findings& 
   fmt::print("  kind       {}\n", source.kind());
   fmt::print("  samples    {}\n", with_commas(source.size()));
   print_classes(findings.classes);
-  print_shapes(source, findings);
+  for (const FieldInfo& field : source.fields()) print_shapes_of(field.name, source, findings);
   fmt::print("  stored     {}, {} a sample\n", format_bytes(stored), format_bytes(stored / samples));
   if (findings.decoded_bytes >= 0) {
     fmt::print("  decoded    {}, {} a sample{}\n", format_bytes(findings.decoded_bytes), format_bytes(findings.decoded_bytes / samples),
@@ -188,8 +219,8 @@ nlohmann::ordered_json classes_json(const std::vector<ClassCount>& classes) {
 
 nlohmann::ordered_json sampled_json(const Findings& findings) {
   nlohmann::ordered_json json = {{"samples", findings.sampled}, {"shapes", nlohmann::ordered_json::array()}, {"broken", nlohmann::ordered_json::array()}};
-  for (const auto& [shape, count] : by_count(findings))
-    json["shapes"].push_back({{"field", shape.first}, {"shape", shape.second}, {"samples", count}});
+  for (const ShapeCount& one : findings.shapes)
+    json["shapes"].push_back({{"field", one.field}, {"shape", one.spec.shape}, {"dtype", name_of(one.spec.dtype)}, {"samples", one.samples}});
   for (const Error& error : findings.broken)
     json["broken"].push_back({{"uri", error.where.uri}, {"offset", error.where.offset}, {"length", error.where.length},
                               {"sample", error.where.sample}, {"message", error.message}});
@@ -215,7 +246,7 @@ void print_json(const Options& options, const Source& source, const Findings& fi
 }
 
 Status run(const Options& options) {
-  const auto source = open(options.source);
+  const auto source = open(options.source, Index::kFresh);  // what is there now, sizes included
   if (!source) return std::unexpected(source.error());
   const Findings findings = look_at(*source);
   if (options.json)

@@ -2,7 +2,7 @@
 // code: 0 done, 1 the data or the run failed, 2 wrong usage.
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <vector>
@@ -37,7 +37,9 @@ std::string or_nearest(const std::string& word, const std::vector<std::string>& 
 int unknown_command(const std::string& word, const std::vector<Command>& commands) {
   std::vector<std::string> names;
   for (const Command& command : commands) names.push_back(command.app->get_name());
-  const std::string hint = or_nearest(word, names);
+  std::string hint = or_nearest(word, names);
+  for (const std::string& name : names)  // letters swapped: two edits, yet one slip
+    if (hint.empty() && std::ranges::is_permutation(word, name)) hint = fmt::format("; did you mean {}?", name);
   return wrong_usage(fmt::format("no command \"{}\"{}", word,
                                  hint.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : hint));
 }

@@ -43,7 +43,8 @@ void ProgressBar::show(std::uint64_t done) {
     line += fmt::format("  {} {}", with_commas(done), unit_);
   }
   if (rate > 0) line += fmt::format("  {} {}/s", with_commas(rate), unit_);
-  if (rate > 0 && total_ > done) line += fmt::format("  {} left", format_seconds(static_cast<double>(total_ - done) / rate));
+  const double left = rate > 0 && total_ > done ? static_cast<double>(total_ - done) / rate : 0;
+  if (left >= 1) line += left < 120 ? fmt::format("  {:.0f} s left", left) : fmt::format("  {} left", format_seconds(left));
   fmt::print(stderr, "{}\033[K", line);
   std::fflush(stderr);
 }

@@ -16,7 +16,9 @@ struct SourceOption {
 // Adds URI and --kind. `option` must outlive the parse.
 void add_source_option(CLI::App& app, SourceOption& option);
 
+enum class Index : unsigned char { kKept, kFresh };  // an earlier run's where there is one, or a new look
+
 // Warnings go to stderr, a line each; counts files on stderr while it looks.
-Result<SourcePtr> open(const SourceOption& option);
+Result<SourcePtr> open(const SourceOption& option, Index index);
 
 }  // namespace penstock::cli

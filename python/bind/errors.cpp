@@ -31,11 +31,17 @@ nb::object or_none(std::int64_t value) { return value < 0 ? nb::none() : nb::obj
 
 }  // namespace
 
+nb::str file_text(const std::string& text) {
+  PyObject* decoded = PyUnicode_DecodeFSDefaultAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+  if (decoded == nullptr) throw nb::python_error();
+  return nb::steal<nb::str>(decoded);
+}
+
 nb::dict error_dict(const Error& error) {
   nb::dict out;
   out["code"] = code_name(error.code);
-  out["message"] = error.message;
-  out["uri"] = error.where.uri.empty() ? nb::none() : nb::object(nb::str(error.where.uri.c_str(), error.where.uri.size()));
+  out["message"] = file_text(error.message);
+  out["uri"] = error.where.uri.empty() ? nb::none() : nb::object(file_text(error.where.uri));
   out["offset"] = or_none(error.where.offset);
   out["length"] = or_none(error.where.length);
   out["sample"] = or_none(error.where.sample);
@@ -43,7 +49,7 @@ nb::dict error_dict(const Error& error) {
 }
 
 void raise(const Error& error) {
-  const nb::object exception = nb::module_::import_("penstock.errors").attr("_from_core")(error_dict(error), error.describe());
+  const nb::object exception = nb::module_::import_("penstock.errors").attr("_from_core")(error_dict(error), file_text(error.describe()));
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
   throw nb::python_error();
 }

@@ -16,6 +16,9 @@ T value_or_raise(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
+// File names are bytes: what is not UTF-8 comes as os.fsdecode would give it.
+nanobind::str file_text(const std::string& text);
+
 // (code name, message, uri, offset, length, sample), as penstock.errors and stats() want it.
 nanobind::dict error_dict(const Error& error);
 

@@ -8,7 +8,11 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
 #include <chrono>
+#include <mutex>
+#include <thread>
+#include <type_traits>
 
 #include "arrays.h"
 #include "bind.h"
@@ -25,6 +29,7 @@ SourcePtr source_of(nb::handle handle);
 namespace {
 
 constexpr auto kBetweenSignals = std::chrono::milliseconds(50);  // Ctrl-C is seen this soon
+constexpr auto kLetOthersIn = std::chrono::milliseconds(1);
 
 using FieldSteps = std::tuple<std::string, std::vector<Transform>, std::string>;  // name, steps, derive_from
 
@@ -67,65 +72,65 @@ void add_counts(nb::dict& out, const Counts& counts) {
   out["batches"] = counts.batches;
 }
 
-// The loader as Python sees it: waits without the GIL, looks for Ctrl-C meanwhile.
+// The loader as Python sees it: waits without the GIL, looks for Ctrl-C meanwhile. Python threads
+// may share it, the engine's loader has one consumer: hence the mutex, never taken under the GIL.
 class LoaderHandle {
  public:
-  explicit LoaderHandle(std::unique_ptr<Loader> loader) : loader_(std::move(loader)) {}
+  explicit LoaderHandle(std::unique_ptr<Loader> loader) : shared_(new Shared{std::move(loader), {}, {}}) {}
   LoaderHandle(LoaderHandle&&) = default;
   ~LoaderHandle() { close(); }
 
   void close() {
-    if (!loader_) return;
-    nb::gil_scoped_release release;
-    loader_->close();
+    if (shared_) use([](Loader& loader) { loader.close(); });
   }
 
   // In a forked child the workers do not exist: nothing of the loader may be touched, not even to
   // destroy it.
-  void abandon() { (void)loader_.release(); }
+  void abandon() { (void)shared_.release(); }
 
   void start_epoch() {
-    const Status status = [&] {
-      nb::gil_scoped_release release;
-      return loader().start_epoch();
-    }();
-    if (!status) raise(status.error());
+    value_or_raise(use([](Loader& loader) { return loader.start_epoch(); }));
   }
 
-  // (fields) or None at the end.
+  // (samples, fields) or None at the end.
   nb::object next(bool as_numpy) {
     Batch batch;
     while (true) {
-      Result<Loader::Next> got = [&] {
-        nb::gil_scoped_release release;
-        return loader().next(batch, kBetweenSignals);
-      }();
-      if (!got) raise(got.error());
-      if (*got == Loader::Next::kEnd) return nb::none();
-      if (*got == Loader::Next::kBatch) break;
+      const auto got = value_or_raise(use([&](Loader& loader) { return loader.next(batch, kBetweenSignals); }));
+      if (got == Loader::Next::kEnd) return nb::none();
+      if (got == Loader::Next::kBatch) break;
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (shared_->waiting > 0) {
+        nb::gil_scoped_release release;
+        std::this_thread::sleep_for(kLetOthersIn);
+      }
     }
     nb::list out;
     for (BatchField& field : batch.fields) {
       if (field.data == nullptr) {
         nb::list texts;
-        for (const std::string& text : field.texts) texts.append(nb::str(text.c_str(), text.size()));
+        for (const std::string& text : field.texts) texts.append(file_text(text));
         out.append(texts);
       } else {
         out.append((as_numpy ? numpy_array : dlpack_array)(field.data, field.spec, batch.memory));
       }
     }
-    return out;
+    return nb::make_tuple(batch.size, out);
   }
 
-  std::uint64_t length() const { return loader().batches_per_epoch(); }
-  void set_epoch(std::uint64_t epoch) { loader().set_epoch(epoch); }
+  std::uint64_t length() const {
+    return use([](Loader& loader) { return loader.batches_per_epoch(); });
+  }
+  void set_epoch(std::uint64_t epoch) {
+    use([&](Loader& loader) { loader.set_epoch(epoch); });
+  }
   void set_sampler(std::vector<std::uint64_t> indices) {
-    value_or_raise(loader().set_sampler(std::make_shared<const std::vector<std::uint64_t>>(std::move(indices))));
+    auto shared = std::make_shared<const std::vector<std::uint64_t>>(std::move(indices));
+    value_or_raise(use([&](Loader& loader) { return loader.set_sampler(std::move(shared)); }));
   }
 
   nb::dict state() const {
-    const LoaderState state = loader().state();
+    const LoaderState state = use([](Loader& loader) { return loader.state(); });
     nb::dict out;
     out["version"] = 1;
     out["fingerprint"] = state.fingerprint;
@@ -145,23 +150,19 @@ class LoaderHandle {
     };
     if (get("version") != 1) raise({ErrorCode::kInvalidArgument, "the state is of another version", {}, false});
     const LoaderState own{get("fingerprint"), get("order"), get("seed"), get("epoch"), get("position"), get("epoch_size")};
-    Status status = [&] {
-      nb::gil_scoped_release release;
-      return loader().load_state(own);
-    }();
-    value_or_raise(std::move(status));
+    value_or_raise(use([&](Loader& loader) { return loader.load_state(own); }));
   }
 
   std::vector<std::string> field_names() const {
     std::vector<std::string> names;
-    for (const BatchField& field : loader().sample_fields()) names.push_back(field.name);
+    for (const BatchField& field : use([](Loader& loader) { return loader.sample_fields(); })) names.push_back(field.name);
     return names;
   }
 
   // name, dtype, shape of one sample; dtype "text" for lists.
   nb::list sample_fields() const {
     nb::list out;
-    for (const BatchField& field : loader().sample_fields()) {
+    for (const BatchField& field : use([](Loader& loader) { return loader.sample_fields(); })) {
       nb::list shape;
       for (const std::int64_t extent : field.spec.shape) shape.append(extent);
       out.append(nb::make_tuple(field.name, field.texts.empty() ? std::string(name_of(field.spec.dtype)) : "text", nb::tuple(shape)));
@@ -170,7 +171,7 @@ class LoaderHandle {
   }
 
   nb::dict stats() const {
-    const LoaderStats stats = loader().stats();
+    const LoaderStats stats = use([](Loader& loader) { return loader.stats(); });
     nb::dict out;
     add_counts(out, stats.counts);
     nb::list errors, epochs;
@@ -206,12 +207,23 @@ class LoaderHandle {
   }
 
  private:
-  Loader& loader() const {
-    if (!loader_) raise({ErrorCode::kInvalidArgument, "this loader was made in another process", {}, false});
-    return *loader_;
+  struct Shared {
+    std::unique_ptr<Loader> loader;
+    std::mutex in_use;
+    std::atomic<int> waiting;
+  };
+
+  template <typename Function>
+  std::invoke_result_t<Function, Loader&> use(Function function) const {
+    if (!shared_) raise({ErrorCode::kInvalidArgument, "this loader was made in another process", {}, false});
+    nb::gil_scoped_release release;
+    ++shared_->waiting;
+    const std::lock_guard lock(shared_->in_use);
+    --shared_->waiting;
+    return function(*shared_->loader);
   }
 
-  std::unique_ptr<Loader> loader_;
+  std::unique_ptr<Shared> shared_;
 };
 
 LoaderHandle open(nb::handle source, std::uint64_t batch_size, std::vector<std::string> fields,

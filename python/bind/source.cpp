@@ -21,9 +21,11 @@ struct SourceHandle {
   SourcePtr source;
 };
 
-SourceHandle open(const std::string& uri, const std::string& kind, const std::string& masks, bool keep_index,
+std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+SourceHandle open(const nb::bytes& uri, const std::string& kind, const nb::bytes& masks, bool keep_index,
                   const nb::object& progress, const nb::object& warn) {
-  OpenOptions options{kind, masks, "", keep_index, {}, {}};
+  OpenOptions options{kind, text_of(masks), "", keep_index, {}, {}};
   if (!progress.is_none())
     options.progress = [&](std::uint64_t files) {
       nb::gil_scoped_acquire gil;
@@ -38,11 +40,11 @@ SourceHandle open(const std::string& uri, const std::string& kind, const std::st
   if (!warn.is_none())
     options.warn = [&](const std::string& text) {
       nb::gil_scoped_acquire gil;
-      warn(text);
+      warn(file_text(text));
     };
-  Result<SourcePtr> opened = [&] {
+  Result<SourcePtr> opened = [&, name = text_of(uri)] {
     nb::gil_scoped_release release;
-    return open_source(uri, options);
+    return open_source(name, options);
   }();
   if (PyErr_Occurred()) throw nb::python_error();
   return {value_or_raise(std::move(opened))};
@@ -68,16 +70,20 @@ void bind_sources(nb::module_& m) {
       .def("__len__", [](const SourceHandle& self) { return self.source->size(); })
       .def("key", [](const SourceHandle& self, std::uint64_t sample) {
         if (sample >= self.source->size()) throw nb::index_error("no such sample");
-        return self.source->key(sample);
+        return file_text(self.source->key(sample));
       })
       .def("fields", [](const SourceHandle& self) {
         std::vector<std::pair<std::string, std::string>> out;
         for (const FieldInfo& field : self.source->fields()) out.emplace_back(field.name, kind_name(field.kind));
         return out;
       })
-      .def("classes", [](const SourceHandle& self) { return self.source->classes(); })
+      .def("classes", [](const SourceHandle& self) {
+        nb::list out;
+        for (const std::string& name : self.source->classes()) out.append(file_text(name));
+        return out;
+      })
       .def("kind", [](const SourceHandle& self) { return self.source->kind(); })
-      .def("uri", [](const SourceHandle& self) { return self.source->uri(); })
+      .def("uri", [](const SourceHandle& self) { return file_text(self.source->uri()); })
       .def("stored_bytes", [](const SourceHandle& self) { return self.source->stored_bytes(); })
       .def("fingerprint", [](const SourceHandle& self) { return self.source->fingerprint(); })
       .def("index_was_kept", [](const SourceHandle& self) { return self.source->index_was_kept(); })
@@ -88,7 +94,7 @@ void bind_sources(nb::module_& m) {
         const Split parts = value_or_raise(split(self.source, fraction, seed));
         return std::pair{SourceHandle{parts.first}, SourceHandle{parts.second}};
       });
-  m.def("open_source", &open, "uri"_a, "kind"_a = "", "masks"_a = "", "keep_index"_a = true,
+  m.def("open_source", &open, "uri"_a, "kind"_a, "masks"_a, "keep_index"_a,
         "progress"_a = nb::none(), "warn"_a = nb::none());
 }
 

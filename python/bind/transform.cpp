@@ -57,6 +57,22 @@ Pad pad_of(const Sides& sides, double fill) {
   raise({ErrorCode::kInvalidArgument, "Pad: one number, (left-right, top-bottom) or (left, top, right, bottom)", {}, false});
 }
 
+// "KeyError: 'x' (line 12 of train.py, in shrink)". Whatever the exception does when it is printed,
+// nothing may leave this function: workers have nobody above them.
+std::string describe(const nb::python_error& error) noexcept try {
+  const nb::object value = nb::borrow(error.value());
+  std::string text = nb::cast<std::string>(nb::handle(error.type()).attr("__name__"));
+  text += ": " + nb::cast<std::string>(nb::str(value));
+  const nb::object frames = nb::module_::import_("traceback").attr("extract_tb")(value.attr("__traceback__"));
+  const std::size_t count = nb::len(frames);
+  if (count == 0) return text;
+  const nb::object last = frames[count - 1];
+  return text + " (line " + std::to_string(nb::cast<int>(last.attr("lineno"))) + " of " +
+         nb::cast<std::string>(last.attr("filename")) + ", in " + nb::cast<std::string>(last.attr("name")) + ")";
+} catch (...) {
+  return "an exception that cannot be printed";
+}
+
 // A Python function that worker threads may call and drop.
 class PythonFunction {
  public:
@@ -75,9 +91,7 @@ class PythonFunction {
       const nb::object own = borrowed.attr("copy")();
       return array_from_python(function_(own));
     } catch (nb::python_error& error) {
-      const std::string type = nb::cast<std::string>(nb::handle(error.type()).attr("__name__"));
-      const std::string text = nb::cast<std::string>(nb::str(error.value()));
-      return fail(ErrorCode::kCallback, "Map raised " + type + ": " + text);
+      return fail(ErrorCode::kCallback, "Map raised " + describe(error));
     } catch (const std::exception& error) {
       return fail(ErrorCode::kCallback, std::string("Map failed: ") + error.what());
     }

@@ -11,11 +11,11 @@ from typing import Any, Callable, Iterator, Mapping, Sequence, Union
 
 from . import _core
 from .errors import Error, UsageError
-from .outputs import choose_output, converter
+from .outputs import channels_first, choose_output, converter
 from .ranks import find_ranks
 from .sizes import parse_bytes
 from .sources import Source, open_source
-from .transforms import Derive, is_transform
+from .transforms import Derive, is_transform, makes_image
 
 log = logging.getLogger("penstock")
 
@@ -95,9 +95,10 @@ class Loader:
         self._sampler, indices = self._check_sampler(sampler)
         self._seed = seed
         self._next_epoch = 0
+        field_steps = _field_steps(transform, self.source, renamed)
         self._core = _core.open_loader(
             self.source._handle, batch_size=_count("batch_size", batch_size), fields=names, renamed=renamed,
-            transforms=_field_steps(transform, self.source, renamed), shuffle=_shuffle_name(shuffle),
+            transforms=field_steps, shuffle=_shuffle_name(shuffle),
             shuffle_window=_count("shuffle_window", shuffle_window), sampler=indices,
             weights=None if weights is None else [float(w) for w in weights],
             seed=_seed_value(seed), epoch_size=0 if epoch_size is None else _count("epoch_size", epoch_size),
@@ -109,6 +110,7 @@ class Loader:
         self.batch_size = batch_size
         self._names = self._core.field_names()
         self._single = self._bare and len(self._names) == 1
+        self._turned = self._fields_to_turn(field_steps, renamed) if self._channels_last else frozenset()
         self._convert: Callable[[Any], Any] | None = None
         self._epoch_token = object()
         self._process = os.getpid()
@@ -121,6 +123,7 @@ class Loader:
         if (rank is None) != (world_size is None):
             raise ValueError("give rank and world_size together, or neither")
         if rank is not None:
+            rank, world_size = _count("rank", rank, least=0), _count("world_size", world_size)
             found = type(found)(rank, world_size, min(found.local_ranks, max(1, world_size)), "given")
         elif found.world_size > 1:
             log.info("rank %d of %d (%s)", found.rank, found.world_size, found.found_by)
@@ -128,24 +131,48 @@ class Loader:
 
     def _check_sampler(self, sampler: Any):
         self._slice_rank, self._slice_world = self._ranks.rank, self._ranks.world_size
+        self._drawn = sampler is not None
         if sampler is None:
             return None, None
+        if hasattr(sampler, "__next__"):
+            raise TypeError("sampler: wants something that can be gone through every epoch, such as a list or a torch "
+                            "sampler, not an iterator")
         # torch's DistributedSampler has chosen this rank's part already.
         if getattr(sampler, "num_replicas", 1) > 1:
             self._slice_rank, self._slice_world = 0, 1
         return sampler, _indices(sampler)
+
+    def _fields_to_turn(self, field_steps: list[tuple[str, list, str]], renamed: Mapping[str, str]) -> frozenset[int]:
+        """Places of the fields that are images, for channels_last; other arrays keep their shape."""
+        steps = {name: (own, derived_from) for name, own, derived_from in field_steps}
+
+        def is_image(name: str) -> bool:
+            own, derived_from = steps.get(name, ([], ""))
+            if any(makes_image(step) for step in own):
+                return True
+            return is_image(derived_from) if derived_from else self.source.fields.get(renamed.get(name, name)) == "image"
+
+        return frozenset(i for i, (name, _, shape) in enumerate(self._core.sample_fields())
+                         if len(shape) == 3 and shape[2] <= 4 and is_image(name))
+
+    def _draw_samples(self, epoch: int) -> None:
+        """The sampler's list for this epoch; what was drawn to learn its length is not thrown away."""
+        if hasattr(self._sampler, "set_epoch"):
+            self._sampler.set_epoch(epoch)
+        elif self._drawn:
+            return
+        self._core.set_sampler(_indices(self._sampler))
 
     # -- epochs ---------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Any]:
         self._check_process()
         if self._convert is None:
-            self._convert = converter(self._output, self._channels_last)
+            self._convert = converter(self._output)
         if self._sampler is not None:
-            if hasattr(self._sampler, "set_epoch"):
-                self._sampler.set_epoch(self._next_epoch)
-            self._core.set_sampler(_indices(self._sampler))
+            self._draw_samples(self._next_epoch)
         self._core.start_epoch()
+        self._drawn = False
         self._next_epoch += 1
         self._epoch_token = token = object()
         return _Epoch(self, token)
@@ -170,6 +197,8 @@ class Loader:
         """The next ``iter()`` goes on there, on any number of ranks and threads."""
         self._check_process()
         self._epoch_token = object()
+        if self._sampler is not None and "epoch" in state:
+            self._draw_samples(state["epoch"])
         self._core.load_state(dict(state))
         self._next_epoch = self._core.state()["epoch"]
 
@@ -212,12 +241,15 @@ class Loader:
         if token is not self._epoch_token:
             raise StopIteration
         while True:
-            arrays = self._core.next(self._output == "numpy")
-            if arrays is None:
+            got = self._core.next(self._output == "numpy")
+            if got is None:
                 raise StopIteration
+            samples, arrays = got
             batch = [a if isinstance(a, list) else self._convert(a) for a in arrays]
+            for i in self._turned:
+                batch[i] = channels_first(batch[i])
             # A batch of nothing but bad samples: ranks must keep step, one rank need not.
-            if self._slice_world > 1 or len(batch[0]) > 0:
+            if self._slice_world > 1 or samples > 0:
                 break
         if self._as_dict:
             return dict(zip(self._names, batch))

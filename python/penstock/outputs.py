@@ -21,14 +21,11 @@ def choose_output(output: str | None) -> str:
     return output
 
 
-def converter(output: str, channels_last: bool) -> Callable[[Any], Any]:
+def converter(output: str) -> Callable[[Any], Any]:
     """From an object with ``__dlpack__`` (for NumPy: an array) to an array of the library."""
     if output == "torch":
         import torch
 
-        if channels_last:
-            # Shape (N, C, H, W), memory (N, H, W, C): torch's channels_last.
-            return lambda array: _permuted(torch.from_dlpack(array))
         return torch.from_dlpack
     if output == "jax":
         import jax.dlpack
@@ -37,5 +34,6 @@ def converter(output: str, channels_last: bool) -> Callable[[Any], Any]:
     return lambda array: array
 
 
-def _permuted(tensor):
-    return tensor.permute(0, 3, 1, 2) if tensor.dim() == 4 else tensor
+def channels_first(tensor):
+    """Shape (N, C, H, W) over memory (N, H, W, C): torch's channels_last."""
+    return tensor.permute(0, 3, 1, 2)

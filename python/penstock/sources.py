@@ -113,7 +113,7 @@ def _open(path, kind="", masks=None, keep_index=True) -> Source:
             shown = True
             print(f"\rpenstock: looking through {name}: {files:,} files", end="", file=sys.stderr, flush=True)
 
-    handle = _core.open_source(name, kind=kind, masks=os.fspath(masks) if masks is not None else "",
+    handle = _core.open_source(os.fsencode(name), kind=kind, masks=os.fsencode(masks) if masks is not None else b"",
                                keep_index=keep_index, progress=progress, warn=log.warning)
     if shown:
         print(file=sys.stderr)

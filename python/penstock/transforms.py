@@ -27,3 +27,9 @@ class Derive:
 
 def is_transform(value: Any) -> bool:
     return isinstance(value, _CLASSES)
+
+
+def makes_image(value: Any) -> bool:
+    """Whether an array that passes through this step is an image (height, width, channels) afterwards."""
+    return isinstance(value, (CenterCrop, ColorJitter, Pad, RandomCrop, RandomHorizontalFlip, RandomResizedCrop,
+                              RandomVerticalFlip, Resize))

@@ -23,6 +23,8 @@ void Ledger::take_back(std::uint64_t bytes) {
   lent_.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
+void Ledger::forget_lent(std::uint64_t bytes) { lent_.fetch_sub(bytes, std::memory_order_relaxed); }
+
 void Ledger::note_peak(std::uint64_t used) {
   std::uint64_t peak = peak_.load(std::memory_order_relaxed);
   while (used > peak && !peak_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) {

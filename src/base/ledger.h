@@ -22,6 +22,8 @@ class Ledger {
   // A reserved batch goes to the user, or comes back (then it is in the ledger again).
   void lend(std::uint64_t bytes);
   void take_back(std::uint64_t bytes);
+  // A lent batch was freed instead.
+  void forget_lent(std::uint64_t bytes);
 
   std::uint64_t budget() const { return budget_; }
   std::uint64_t used() const { return used_.load(std::memory_order_relaxed); }

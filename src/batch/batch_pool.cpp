@@ -41,12 +41,12 @@ void BatchPool::on_return(std::function<void()> callback) {
 void BatchPool::receive(MemoryBlock block) {
   {
     std::lock_guard lock(mutex_);
-    ledger_->take_back(block_bytes_);
     if (blocks_ * block_bytes_ > area_bytes_) {
       block = MemoryBlock();
-      ledger_->release(block_bytes_);
+      ledger_->forget_lent(block_bytes_);
       --blocks_;
     } else {
+      ledger_->take_back(block_bytes_);
       free_.push_back(std::move(block));
     }
   }

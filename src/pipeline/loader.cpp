@@ -15,6 +15,7 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kLargestBatch = 1 << 24;
 constexpr std::size_t kErrorsListed = 100;
 constexpr std::uint64_t kSamplesToProbe = 32;
 constexpr double kShareOfWaiting = 0.05;  // a consumer that waits less than this is the slow one
@@ -25,6 +26,8 @@ std::unexpected<Error> bad_option(std::string message) {
 
 Status check_options(const Source& source, const LoaderOptions& options) {
   if (options.batch_size == 0) return bad_option("batch_size must be at least 1");
+  if (options.batch_size > kLargestBatch)
+    return bad_option(fmt::format("batch_size {}: at most {}", options.batch_size, kLargestBatch));
   if (options.world_size == 0 || options.rank >= options.world_size)
     return bad_option(fmt::format("rank {} of world_size {}", options.rank, options.world_size));
   if (options.threads > 1024) return bad_option(fmt::format("threads={}: at most 1024", options.threads));
@@ -374,6 +377,11 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
                                                     : std::max(free_memory_bytes() / 4 / local, 64 * kMiB);
   auto fields = find_specs(*plan, memory);
   if (!fields) return std::unexpected(std::move(fields).error());
+  for (const BatchField& field : *fields)  // before any size is multiplied out: it might wrap around
+    if (field.texts.empty() && field.spec.bytes() > memory / options.batch_size)
+      return fail(ErrorCode::kNoMemory,
+                  fmt::format("a batch of {} samples of {} bytes does not fit the memory budget of {} bytes; give a "
+                              "smaller batch_size or a larger memory=", options.batch_size, field.spec.bytes(), memory));
   SlotLayout layout(std::move(*fields), options.batch_size);
 
   const unsigned threads = options.threads ? options.threads : std::max(1u, usable_cpus() / local);

@@ -160,8 +160,10 @@ class Walk {
 std::unexpected<Error> nothing_there(const std::string& root, const std::vector<FoundFolder>& found,
                                      const std::string& wanted) {
   std::map<std::string, std::uint64_t> others;
-  for (const FoundFolder& folder : found)
+  for (const FoundFolder& folder : found) {
     for (const auto& [ending, count] : folder.other_endings) others[ending] += count;
+    for (const FoundFile& file : folder.files) ++others[ending_of(file.name)];
+  }
   std::string seen;
   for (const auto& [ending, count] : others) {
     if (seen.size() > 60) break;

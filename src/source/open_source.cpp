@@ -27,9 +27,9 @@ std::unexpected<Error> not_there(const std::string& uri) {
     names.push_back(entry->path().filename().string());
   std::string hint;
   if (!fs::exists(parent, ignored))
-    hint = fmt::format("; there is no folder {}", parent.string());
+    hint = fmt::format(" (there is no folder {})", parent.string());
   else if (const auto near = nearest_name(path.filename().string(), names))
-    hint = fmt::format("; did you mean {}?", (path.has_parent_path() ? parent / *near : fs::path(*near)).string());
+    hint = fmt::format(" (did you mean {}?)", (path.has_parent_path() ? parent / *near : fs::path(*near)).string());
   return fail(ErrorCode::kNotFound, "no such file or folder" + hint, {uri, -1, -1, -1});
 }
 

@@ -16,13 +16,14 @@ class MemoryObject final : public Object {
   using Object::read_at;
 
   Status read_at(std::uint64_t offset, std::span<const MutableBytes> parts) override {
+    std::uint64_t wanted = 0;
+    for (const MutableBytes& part : parts) wanted += part.size();
+    if (offset > bytes_->size() || wanted > bytes_->size() - offset)
+      return fail(ErrorCode::kTruncated,
+                  fmt::format("object ends at {} bytes, {} expected", bytes_->size(), offset + wanted),
+                  {key_, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(wanted), -1});
     for (const MutableBytes& part : parts) {
-      if (offset > bytes_->size() || part.size() > bytes_->size() - offset)
-        return fail(ErrorCode::kTruncated,
-                    fmt::format("object ends at {} bytes, {} expected", bytes_->size(),
-                                offset + part.size()),
-                    {key_, static_cast<std::int64_t>(offset),
-                     static_cast<std::int64_t>(part.size()), -1});
+      if (part.empty()) continue;
       std::memcpy(part.data(), bytes_->data() + offset, part.size());
       offset += part.size();
     }

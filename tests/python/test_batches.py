@@ -114,6 +114,12 @@ def test_one_big_npy_in_fortran_order_is_refused_with_advice(tmp_path):
         ps.Npy(tmp_path / "x.npy")
 
 
+def test_dates_come_as_their_integers(tmp_path):
+    dates = np.array(["2024-01-01", "2024-01-02"], "<M8[D]")
+    np.save(tmp_path / "x.npy", dates)
+    assert np.array_equal(only_batch(tmp_path / "x.npy", batch_size=2), dates.astype(np.int64))
+
+
 def test_the_last_batch_is_shorter_and_drop_last_drops_it(numbers):
     with ps.Loader(numbers, batch_size=10, output="numpy") as loader:
         assert len(loader) == 3

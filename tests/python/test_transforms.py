@@ -1,6 +1,5 @@
 """Transforms other than resizing, and fields that share their draws."""
 
-import colorsys
 import threading
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 from PIL import Image, ImageEnhance
 
 import penstock as ps
-from pictures import levels_apart, noise, read_rgb, save_png, smooth
+from pictures import levels_apart, noise, save_png, smooth
 
 
 def load_all(source, transform, batch_size=64, **options):
@@ -103,8 +102,10 @@ def test_a_derived_field_starts_from_the_other_fields_result(pairs):
                              "small": ps.Derive("image", [ps.Resize(10, "bicubic")])})
     images, _, small = batch
     for image, little in zip(images, small):
-        expected = Image.fromarray(image).resize((10, 10), Image.BICUBIC)
-        assert levels_apart(little, np.asarray(expected)) <= 1
+        expected = np.asarray(Image.fromarray(image).resize((10, 10), Image.BICUBIC))
+        # Green does not overshoot; where red does, Pillow cuts it off between its two passes.
+        assert levels_apart(little[..., 1], expected[..., 1]) <= 1
+        assert levels_apart(little, expected) <= 16
 
 
 def test_a_derived_field_can_be_the_only_one_delivered(pairs):
@@ -231,13 +232,13 @@ def test_color_jitter_is_pillows_enhancement(tmp_path, name, enhance, factor):
 
 
 @pytest.mark.parametrize("shift", [-0.5, -0.2, 0.1, 0.33])
-def test_color_jitter_turns_the_hue(tmp_path, shift):
+def test_color_jitter_turns_the_hue_as_torchvision_does_with_pillow(tmp_path, shift):
     path = save_png(tmp_path / "x.png", smooth(16, 16))
     got = load_all(tmp_path, [ps.ColorJitter(hue=(shift, shift))])[0]
-    for before, after in zip(read_rgb(path).reshape(-1, 3), got.reshape(-1, 3)):
-        h, s, v = colorsys.rgb_to_hsv(*(before / 255))
-        expected = np.array(colorsys.hsv_to_rgb((h + shift) % 1, s, v)) * 255
-        assert np.abs(expected - after).max() <= 4
+    hue, saturation, value = Image.open(path).convert("HSV").split()
+    turned = (np.asarray(hue).astype(int) + int(shift * 255)) % 256
+    expected = Image.merge("HSV", (Image.fromarray(turned.astype(np.uint8)), saturation, value)).convert("RGB")
+    assert levels_apart(got, np.asarray(expected)) <= 2
 
 
 def test_color_jitter_draws_within_its_range(tmp_path):
@@ -308,19 +309,26 @@ def test_what_map_raises_is_named_with_the_sample(flat):
     assert caught.value.code == "callback" and caught.value.sample == 5 and caught.value.uri.endswith("005.png")
 
 
-def test_what_map_raises_keeps_its_own_traceback_as_the_cause(flat):
+def test_what_map_raises_is_named_with_its_line(flat):
     def sour(pixels):
         raise KeyError("deep down")
 
-    with pytest.raises(ps.Error) as caught:
+    with pytest.raises(ps.Error, match=r"KeyError: 'deep down' \(line \d+ of .*test_transforms.py, in sour\)"):
         load_all(flat, [ps.Map(sour)])
-    assert isinstance(caught.value.__cause__, KeyError)
-    assert any(frame.name == "sour" for frame in _frames(caught.value.__cause__))
 
 
-def _frames(error):
-    import traceback
-    return traceback.extract_tb(error.__traceback__)
+def test_an_exception_that_cannot_be_printed_is_still_one_error(flat):
+    class Odd(Exception):
+        def __str__(self):
+            raise ValueError
+
+    for odd in (Odd(), RuntimeError("\udcff")):
+        def sour(pixels):
+            raise odd
+
+        with pytest.raises(ps.Error, match="Map raised") as caught:
+            load_all(flat, [ps.Map(sour)])
+        assert caught.value.code == "callback"
 
 
 def test_a_sample_that_map_refuses_can_be_skipped(flat):

@@ -89,8 +89,11 @@ class FaultStore final : public Store {
       const bool hit = state_->hits();
       std::uint64_t wanted = 0;
       for (const auto& part : parts) wanted += part.size();
-      if ((hit && state_->plan.fault != Fault::kChange) || offset + wanted > version().size)
+      if (hit && state_->plan.fault != Fault::kChange)
         return state_->error("read", key_, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(wanted));
+      if (version().size < inner_->version().size && offset + wanted > version().size)
+        return fail(ErrorCode::kTruncated, "object is cut short (injected)",
+                    {key_, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(wanted), -1});
       return inner_->read_at(offset, parts);
     }
 

@@ -77,7 +77,7 @@ TEST_P(JpegRegion, is_near_what_was_encoded) {
   for (int c = 0; c < 3; ++c) EXPECT_NEAR(decoded->at(20, 15, c), picture.channels == 1 ? 200 : colour[c], 3);
 }
 
-INSTANTIATE_TEST_SUITE_P(Encodings, JpegRegion, testing::ValuesIn(kCases), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Encodings, JpegRegion, testing::ValuesIn(kCases), [](const auto& test) { return test.param.name; });
 
 TEST(Jpeg, scaled_regions_have_the_promised_size_and_similar_pixels) {
   ImageDecoder decoder;
@@ -145,7 +145,9 @@ TEST_P(JpegDamage, cut_with_an_end_marker_put_back_is_an_error) {
     if (decode_all(decoder, bytes)) ++accepted;
   }
   // A progressive file may end after any scan and be whole; arithmetic coding reads zeros on.
-  if (!GetParam().options.progressive && !GetParam().options.arithmetic) EXPECT_EQ(accepted, 0);
+  if (!GetParam().options.progressive && !GetParam().options.arithmetic) {
+    EXPECT_EQ(accepted, 0);
+  }
 }
 
 TEST_P(JpegDamage, flipped_bits_never_crash_and_regions_stay_in_bounds) {
@@ -164,7 +166,7 @@ TEST_P(JpegDamage, flipped_bits_never_crash_and_regions_stay_in_bounds) {
   EXPECT_TRUE(decode_all(decoder, whole)) << "the decoder recovers";
 }
 
-INSTANTIATE_TEST_SUITE_P(Encodings, JpegDamage, testing::ValuesIn(kCases), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Encodings, JpegDamage, testing::ValuesIn(kCases), [](const auto& test) { return test.param.name; });
 
 TEST(Jpeg, claim_of_65500_squared_pixels_is_refused_at_the_header) {
   Encoded bytes = encode_jpeg(make_picture(16, 16, 3, 1));

@@ -1,0 +1,162 @@
+// What every store must do, whatever holds the bytes.
+#include "store/store.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "store/file_store.h"
+#include "store/memory_store.h"
+#include "support/fault_calls.h"
+#include "support/fault_store.h"
+#include "support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+std::vector<std::byte> counted(std::size_t size) {
+  std::vector<std::byte> bytes(size);
+  for (std::size_t i = 0; i < size; ++i) bytes[i] = std::byte(i * 7 + 3);
+  return bytes;
+}
+
+// A store with root/a.bin (1000 bytes), root/b/c.bin (3), root/b/d.bin (0), root/b-1/e.bin (1).
+struct Filled {
+  std::shared_ptr<const Store> store;
+  std::string root;
+  std::shared_ptr<void> owner;
+};
+
+const std::pair<const char*, std::size_t> kObjects[] = {{"a.bin", 1000}, {"b/c.bin", 3}, {"b/d.bin", 0}, {"b-1/e.bin", 1}};
+
+Filled memory() {
+  auto store = std::make_shared<MemoryStore>();
+  for (const auto& [name, size] : kObjects) store->put(std::string("root/") + name, counted(size));
+  return {store, "root", nullptr};
+}
+
+Filled files(CallFaults faults) {
+  auto folder = std::make_shared<TemporaryFolder>();
+  for (const auto& [name, size] : kObjects) folder->write(name, counted(size));
+  return {std::make_shared<FileStore>(std::make_shared<FaultCalls>(faults)), folder->path(), folder};
+}
+
+struct Kind {
+  const char* name;
+  std::function<Filled()> make;
+};
+
+class AnyStore : public testing::TestWithParam<Kind> {
+ protected:
+  void SetUp() override { filled_ = GetParam().make(); }
+  const Store& store() const { return *filled_.store; }
+  std::string key(const std::string& name) const { return filled_.root + "/" + name; }
+  Filled filled_;
+};
+
+TEST_P(AnyStore, opens_and_tells_the_size) {
+  const auto object = store().open(key("a.bin"));
+  ASSERT_TRUE(object) << object.error().describe();
+  EXPECT_EQ((*object)->version().size, 1000u);
+  EXPECT_EQ(*store().stat(key("a.bin")), (*object)->version());
+}
+
+TEST_P(AnyStore, reads_exactly_what_was_asked_for) {
+  auto object = store().open(key("a.bin"));
+  ASSERT_TRUE(object);
+  const auto all = counted(1000);
+  for (const auto& [offset, size] : {std::pair<std::size_t, std::size_t>{0, 1000}, {0, 1}, {999, 1}, {500, 123}}) {
+    std::vector<std::byte> out(size + 2, std::byte{0xEE});
+    ASSERT_TRUE((*object)->read_at(offset, MutableBytes(out).subspan(1, size)));
+    EXPECT_EQ(out.front(), std::byte{0xEE});
+    EXPECT_EQ(out.back(), std::byte{0xEE});
+    EXPECT_TRUE(std::equal(out.begin() + 1, out.end() - 1, all.begin() + static_cast<std::ptrdiff_t>(offset)));
+  }
+}
+
+TEST_P(AnyStore, fills_several_parts_in_order_and_skips_empty_ones) {
+  auto object = store().open(key("a.bin"));
+  ASSERT_TRUE(object);
+  std::vector<std::byte> first(10), none, second(490), third(5);
+  const std::array<MutableBytes, 4> parts = {MutableBytes(first), MutableBytes(none), MutableBytes(second), MutableBytes(third)};
+  ASSERT_TRUE((*object)->read_at(100, parts));
+  const auto all = counted(1000);
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), all.begin() + 100));
+  EXPECT_TRUE(std::equal(second.begin(), second.end(), all.begin() + 110));
+  EXPECT_TRUE(std::equal(third.begin(), third.end(), all.begin() + 600));
+}
+
+TEST_P(AnyStore, reads_of_nothing_succeed) {
+  auto object = store().open(key("b/d.bin"));
+  ASSERT_TRUE(object);
+  EXPECT_EQ((*object)->version().size, 0u);
+  EXPECT_TRUE((*object)->read_at(0, MutableBytes{}));
+}
+
+TEST_P(AnyStore, reading_past_the_end_is_truncation_that_names_object_and_place) {
+  auto object = store().open(key("a.bin"));
+  ASSERT_TRUE(object);
+  std::vector<std::byte> out(10);
+  for (const std::uint64_t offset : {991u, 1000u, 5000u}) {
+    const auto status = (*object)->read_at(offset, out);
+    ASSERT_FALSE(status) << offset;
+    EXPECT_EQ(status.error().code, ErrorCode::kTruncated);
+    EXPECT_EQ(status.error().where.uri, key("a.bin"));
+    EXPECT_EQ(status.error().where.offset, static_cast<std::int64_t>(offset));
+    EXPECT_EQ(status.error().where.length, 10);
+  }
+  std::vector<std::byte> start(995);
+  const std::array<MutableBytes, 2> parts = {MutableBytes(start), MutableBytes(out)};
+  const auto status = (*object)->read_at(0, parts);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().where.offset, 0) << "the read as it was asked for";
+  EXPECT_EQ(status.error().where.length, 1005);
+}
+
+TEST_P(AnyStore, offsets_beyond_any_file_are_an_error) {
+  auto object = store().open(key("a.bin"));
+  ASSERT_TRUE(object);
+  std::vector<std::byte> out(10);
+  for (const std::uint64_t offset : {std::uint64_t{1} << 62, (std::uint64_t{1} << 63) + 5, ~std::uint64_t{0} - 3})
+    EXPECT_FALSE((*object)->read_at(offset, out)) << offset;
+}
+
+TEST_P(AnyStore, missing_objects_are_not_found_by_name) {
+  for (const auto& status : {store().open(key("nope.bin")).error(), store().stat(key("nope.bin")).error(), store().list(key("nope")).error()}) {
+    EXPECT_EQ(status.code, ErrorCode::kNotFound) << status.describe();
+    EXPECT_NE(status.where.uri.find("nope"), std::string::npos);
+  }
+  EXPECT_FALSE(store().open(key("a.bin/x")));
+}
+
+TEST_P(AnyStore, folders_cannot_be_opened) { EXPECT_FALSE(store().open(key("b"))); }
+
+TEST_P(AnyStore, lists_files_and_folders_sorted_without_the_folder_name) {
+  const auto root = store().list(filled_.root);
+  ASSERT_TRUE(root);
+  std::vector<std::pair<std::string, bool>> seen;
+  for (const auto& entry : *root) seen.emplace_back(entry.name, entry.is_folder);
+  EXPECT_EQ(seen, (std::vector<std::pair<std::string, bool>>{{"a.bin", false}, {"b", true}, {"b-1", true}}));
+  EXPECT_EQ(store().list(key("b"))->size(), 2u);
+}
+
+TEST_P(AnyStore, read_all_keeps_its_limit) {
+  EXPECT_EQ(*read_all(store(), key("a.bin"), 1000), counted(1000));
+  EXPECT_EQ(read_all(store(), key("a.bin"), 999).error().code, ErrorCode::kTooLarge);
+  EXPECT_TRUE(read_all(store(), key("b/d.bin"), 0)->empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Stores, AnyStore,
+    testing::Values(Kind{"Memory", memory}, Kind{"Files", [] { return files({}); }},
+                    Kind{"FilesShortReads", [] { return files({.short_read = 0.7}); }},
+                    Kind{"FilesInterrupted", [] { return files({.short_read = 0.3, .interrupted = 0.5, .again = 0.3}); }},
+                    Kind{"FaultStoreWithoutFaults", [] {
+                           Filled inner = memory();
+                           inner.store = std::make_shared<FaultStore>(inner.store, FaultPlan{});
+                           return inner;
+                         }}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,49 @@
+#include "pipeline/budget.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+TEST(Budget, parts_never_sum_to_more_than_the_whole) {
+  Draws draws(1, 0, 0);
+  for (int i = 0; i < 20'000; ++i) {
+    BudgetRequest request;
+    request.threads = 1 + static_cast<unsigned>(draws.below(64));
+    request.batch_bytes = 128 + draws.below(draws.chance(0.5) ? 1000 : 300 * kMiB);
+    request.budget_bytes = draws.below(draws.chance(0.5) ? 600 * kMiB : 8000 * kMiB);
+    request.prefetch = draws.chance(0.5) ? 0 : 1 + draws.below(100);
+    const auto plan = divide_budget(request);
+    const bool fits = request.budget_bytes >= request.batch_bytes + request.threads * kMiB;
+    ASSERT_EQ(plan.has_value(), fits);
+    if (!plan) {
+      EXPECT_EQ(plan.error().code, ErrorCode::kNoMemory);
+      continue;
+    }
+    ASSERT_LE(plan->batch_area_bytes + plan->scratch_share_bytes * request.threads + plan->scratch_pot_bytes, request.budget_bytes);
+    ASSERT_GE(plan->batch_area_bytes, request.batch_bytes);
+    ASSERT_GE(plan->prefetch, 1u);
+    ASSERT_LE(plan->prefetch * request.batch_bytes, plan->batch_area_bytes);
+    if (request.prefetch) {
+      ASSERT_LE(plan->prefetch, request.prefetch);
+    }
+  }
+}
+
+TEST(Budget, too_small_says_how_much_is_needed) {
+  const auto plan = divide_budget({.budget_bytes = 10 * kMiB, .batch_bytes = 20 * kMiB, .sample_bytes = 1, .threads = 2});
+  ASSERT_FALSE(plan);
+  EXPECT_NE(plan.error().message.find("23 MiB"), std::string::npos) << plan.error().message;
+  EXPECT_TRUE(divide_budget({.budget_bytes = 23 * kMiB, .batch_bytes = 20 * kMiB, .sample_bytes = 1, .threads = 2}));
+}
+
+TEST(Budget, absurd_batch_sizes_do_not_wrap_around) {
+  EXPECT_FALSE(divide_budget({.budget_bytes = 100 * kMiB, .batch_bytes = ~std::uint64_t{0} - kMiB / 2, .sample_bytes = 1, .threads = 1}));
+}
+
+}  // namespace
+}  // namespace penstock
