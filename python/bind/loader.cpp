@@ -76,12 +76,22 @@ void add_counts(nb::dict& out, const Counts& counts) {
 // may share it, the engine's loader has one consumer: hence the mutex, never taken under the GIL.
 class LoaderHandle {
  public:
-  explicit LoaderHandle(std::unique_ptr<Loader> loader) : shared_(new Shared{std::move(loader), {}, {}}) {}
+  explicit LoaderHandle(std::unique_ptr<Loader> loader) : shared_(new Shared{std::move(loader), {}, {}, {}}) {}
   LoaderHandle(LoaderHandle&&) = default;
   ~LoaderHandle() { close(); }
 
+  // Also lets other threads come back from waiting: one that still waits for the GIL when the
+  // interpreter ends would be killed in the middle of C++.
   void close() {
-    if (shared_) use([](Loader& loader) { loader.close(); });
+    if (!shared_) return;
+    nb::gil_scoped_release release;
+    {
+      ++shared_->waiting;
+      const std::lock_guard lock(shared_->in_use);
+      --shared_->waiting;
+      shared_->loader->close();
+    }
+    while (shared_->users > 0) std::this_thread::sleep_for(kLetOthersIn);
   }
 
   // In a forked child the workers do not exist: nothing of the loader may be touched, not even to
@@ -101,6 +111,7 @@ class LoaderHandle {
       if (got == Loader::Next::kBatch) break;
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
       if (shared_->waiting > 0) {
+        const User user(shared_->users);
         nb::gil_scoped_release release;
         std::this_thread::sleep_for(kLetOthersIn);
       }
@@ -210,12 +221,20 @@ class LoaderHandle {
   struct Shared {
     std::unique_ptr<Loader> loader;
     std::mutex in_use;
-    std::atomic<int> waiting;
+    std::atomic<int> waiting;  // for the mutex
+    std::atomic<int> users;    // inside use(), GIL and all
+  };
+
+  struct User {
+    explicit User(std::atomic<int>& users) : users(users) { ++users; }
+    ~User() { --users; }
+    std::atomic<int>& users;
   };
 
   template <typename Function>
   std::invoke_result_t<Function, Loader&> use(Function function) const {
     if (!shared_) raise({ErrorCode::kInvalidArgument, "this loader was made in another process", {}, false});
+    const User user(shared_->users);
     nb::gil_scoped_release release;
     ++shared_->waiting;
     const std::lock_guard lock(shared_->in_use);

@@ -92,6 +92,11 @@ class Loader:
         names = list(fields) if fields is not None else []
         if isinstance(fields, str):
             raise TypeError(f"fields={fields!r}: wants a list, [{fields!r}]")
+        for keyword, value in (("on_error", on_error), ("layout", layout), *(("fields", name) for name in names)):
+            if not isinstance(value, str):
+                raise TypeError(f"{keyword}: {value!r} is not a name")
+        if fields is not None and not names:
+            raise ValueError("fields is empty; leave it out for all of the source's fields")
         self._sampler, indices = self._check_sampler(sampler)
         self._seed = seed
         self._next_epoch = 0
@@ -114,7 +119,11 @@ class Loader:
         self._convert: Callable[[Any], Any] | None = None
         self._epoch_token = object()
         self._process = os.getpid()
+        self._closed = False
         _alive.add(self)
+        if len(self._core) == 0:
+            log.warning("no batches: %d samples on %d ranks, batch_size=%d, drop_last=%s", len(self.source),
+                        self._slice_world, batch_size, drop_last)
 
     # -- what was asked for ---------------------------------------------------------------------
 
@@ -167,6 +176,8 @@ class Loader:
 
     def __iter__(self) -> Iterator[Any]:
         self._check_process()
+        if self._closed:
+            raise UsageError("the loader is closed", code="invalid_argument")
         if self._convert is None:
             self._convert = converter(self._output)
         if self._sampler is not None:
@@ -214,6 +225,7 @@ class Loader:
     def close(self) -> None:
         """Ends the worker threads. Batches handed out stay valid."""
         if self._process == os.getpid():
+            self._closed = True
             self._epoch_token = object()
             self._core.close()
 
@@ -225,6 +237,8 @@ class Loader:
 
     def __repr__(self) -> str:
         ranks = self._ranks
+        if self._process != os.getpid():
+            return f"<penstock.Loader {self.source.uri!r}, made in another process>"
         shapes = ", ".join(f"{name} {dtype} {list(shape)}" if dtype != "text" else f"{name} (list)"
                            for name, dtype, shape in self._core.sample_fields())
         return (f"<penstock.Loader {self.source.uri!r}: {self.source.kind}, {len(self.source)} samples, "

@@ -31,6 +31,7 @@ class Source:
 
     @property
     def uri(self) -> str:
+        """As it was given."""
         return self._handle.uri()
 
     @property
@@ -50,6 +51,7 @@ class Source:
 
     @property
     def stored_bytes(self) -> int:
+        """What the samples take where they lie."""
         return self._handle.stored_bytes()
 
     def key(self, sample: int) -> str:
@@ -104,7 +106,7 @@ def open_source(source: Union[str, os.PathLike, Source], kind: str | None = None
 def _open(path, kind="", masks=None, keep_index=True) -> Source:
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"a source is a path or a penstock source, not {type(path).__name__}")
-    name = os.fspath(path)
+    name = os.path.expanduser(os.fspath(path))
     began, shown = time.monotonic(), False
 
     def progress(files: int) -> None:

@@ -18,6 +18,7 @@
 #include "decode/exif.h"
 #include "decode/grey.h"
 #include "decode/image.h"
+#include "decode/jpeg_entropy.h"
 
 namespace penstock {
 namespace {
@@ -183,6 +184,7 @@ class JpegCodec final : public ImageCodec {
     info_.scale_num = 1;
     info_.scale_denom = static_cast<unsigned>(request.scale_denominator);
     jpeg_start_decompress(&info_);
+    if (jpeg_entropy_decoder_fits()) entropy_.attach(info_);
     const auto output_width = static_cast<int>(info_.output_width);
     const int left = std::max(0, region.x - 1);
     const int right = std::min(output_width, region.x + region.width + 1);
@@ -223,6 +225,7 @@ class JpegCodec final : public ImageCodec {
   ConstBytes encoded_;
   jpeg_decompress_struct info_{};
   jpeg_progress_mgr progress_{};
+  JpegEntropyDecoder entropy_;
   ErrorManager errors_{};
 };
 

@@ -79,10 +79,10 @@ class LiteralReader {
 };
 
 Status parse_descriptor(std::string_view text, NpyHeader& header) {
+  if (text.size() >= 2 && text[1] == 'O')
+    return fail(ErrorCode::kUnsupported, "npy holds Python objects (pickle), which are never read");
   if (text.size() < 3) return fail(ErrorCode::kUnsupported, fmt::format("npy dtype '{}'", text));
   const char order = text[0], kind = text[1];
-  if (kind == 'O')
-    return fail(ErrorCode::kUnsupported, "npy holds Python objects (pickle), which are never read");
   const std::string_view size = text.substr(2);
   struct Row {
     std::string_view code;

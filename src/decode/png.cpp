@@ -1,5 +1,7 @@
-// PNG by libpng. Rows below the region are not inflated; the chunk structure is checked to the end.
+// PNG by libpng. Rows below the region are not inflated; chunks and their checksums are checked to
+// the end, because libpng compares a checksum only when it has read the whole chunk.
 #include <png.h>
+#include <zlib.h>
 
 #include <csetjmp>
 #include <cstring>
@@ -38,16 +40,20 @@ std::uint32_t big_endian_u32(ConstBytes bytes, std::size_t at) {
   return value;
 }
 
-// Walks the chunks without reading them: a file that was cut lacks its IEND.
-bool has_end_chunk(ConstBytes bytes) {
+// Walks the chunks: a file that was cut lacks its IEND, and what makes pixels (capital first letter)
+// must match its checksum.
+Status check_chunks(ConstBytes bytes) {
   std::size_t at = 8;
   while (bytes.size() - at >= 12) {
     const std::size_t length = big_endian_u32(bytes, at);
-    if (length > bytes.size() - at - 12) return false;
-    if (std::memcmp(bytes.data() + at + 4, "IEND", 4) == 0) return true;
+    if (length > bytes.size() - at - 12) break;
+    const auto* type = reinterpret_cast<const Bytef*>(bytes.data() + at + 4);
+    if ((*type & 0x20) == 0 && crc32_z(0, type, length + 4) != big_endian_u32(bytes, at + 8 + length))
+      return fail(ErrorCode::kCorrupt, "bad PNG (checksum of the chunk at byte " + std::to_string(at) + ")");
+    if (std::memcmp(type, "IEND", 4) == 0) return {};
     at += 12 + length;
   }
-  return false;
+  return fail(ErrorCode::kTruncated, "truncated PNG");
 }
 
 class PngCodec final : public ImageCodec {
@@ -59,8 +65,8 @@ class PngCodec final : public ImageCodec {
   Result<ImageHeader> open(ConstBytes encoded) override {
     close();
     input_ = Input{encoded};
-    if (encoded.size() < 8 || !has_end_chunk(encoded))
-      return fail(ErrorCode::kTruncated, "truncated PNG");
+    if (encoded.size() < 8) return fail(ErrorCode::kTruncated, "truncated PNG");
+    PENSTOCK_CHECK(check_chunks(encoded));
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &input_, on_error, on_warning);
     info_ = png_ ? png_create_info_struct(png_) : nullptr;
     if (!info_) return fail(ErrorCode::kNoMemory, "libpng has no memory");
@@ -108,6 +114,7 @@ class PngCodec final : public ImageCodec {
     // Text and colour profiles are nobody's pixels: do not spend memory on them.
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, 0);
     png_set_chunk_malloc_max(png_, 8u << 20);
+    png_set_crc_action(png_, PNG_CRC_QUIET_USE, PNG_CRC_DEFAULT);  // check_chunks() has done it
     png_set_read_fn(png_, &input_, read_input);
     png_read_info(png_, info_);
     return true;

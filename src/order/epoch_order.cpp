@@ -102,30 +102,28 @@ std::unique_ptr<const Pass> make_pass(const OrderSpec& spec, std::uint64_t count
 class WalkOrder final : public EpochOrder {
  public:
   WalkOrder(const OrderSpec& spec, std::uint64_t count, std::uint64_t size, std::uint64_t epoch)
-      : EpochOrder(size), count_(count), indices_(spec.indices) {
+      : EpochOrder(size), spec_(spec), count_(count) {
     if (count == 0 || size == 0) return;
     first_ = static_cast<unsigned __int128>(epoch) * size;
-    const auto first_pass = static_cast<std::uint64_t>(first_ / count);
-    const auto last_pass = static_cast<std::uint64_t>((first_ + size - 1) / count);
-    first_pass_ = first_pass;
-    for (std::uint64_t pass = first_pass; pass <= last_pass; ++pass)
-      passes_.push_back(make_pass(spec, count, pass));
+    first_pass_ = static_cast<std::uint64_t>(first_ / count);
+    first_made_ = make_pass(spec_, count, first_pass_);
   }
 
   std::uint64_t sample_at(std::uint64_t position) const override {
     const unsigned __int128 place = first_ + position;
-    const auto pass = static_cast<std::uint64_t>(place / count_) - first_pass_;
-    const std::uint64_t thing =
-        passes_[static_cast<std::size_t>(pass)]->at(static_cast<std::uint64_t>(place % count_));
-    return indices_ ? (*indices_)[static_cast<std::size_t>(thing)] : thing;
+    const auto pass = static_cast<std::uint64_t>(place / count_);
+    const auto within = static_cast<std::uint64_t>(place % count_);
+    // Most epochs are one pass. Further ones are cheap to make, and there may be very many.
+    const std::uint64_t thing = pass == first_pass_ ? first_made_->at(within) : make_pass(spec_, count_, pass)->at(within);
+    return spec_.indices ? (*spec_.indices)[static_cast<std::size_t>(thing)] : thing;
   }
 
  private:
+  const OrderSpec spec_;
   std::uint64_t count_;
-  std::shared_ptr<const std::vector<std::uint64_t>> indices_;
   unsigned __int128 first_ = 0;
   std::uint64_t first_pass_ = 0;
-  std::vector<std::unique_ptr<const Pass>> passes_;
+  std::unique_ptr<const Pass> first_made_;
 };
 
 class WeightedOrder final : public EpochOrder {
@@ -176,6 +174,7 @@ Status check_order(const OrderSpec& spec) {
       sum += weight;
     }
     if (!(sum > 0)) return fail(ErrorCode::kInvalidArgument, "all weights are zero");
+    if (!std::isfinite(sum)) return fail(ErrorCode::kInvalidArgument, "the weights sum to more than a number holds");
   }
   return {};
 }

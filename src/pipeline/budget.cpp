@@ -20,7 +20,7 @@ constexpr std::uint64_t kWithTheUser = 2;  // the batch in use, and the one it i
 Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
   const std::uint64_t budget = request.budget_bytes, threads = request.threads;
   const std::uint64_t needed = request.batch_bytes + threads * kLeastShare;
-  if (budget < needed)
+  if (budget < needed || needed < request.batch_bytes)
     return fail(ErrorCode::kNoMemory,
                 fmt::format("memory budget of {:.1f} MiB is too small: one batch takes {:.1f} MiB and {} "
                             "threads need {} MiB to decode; give memory= at least {} MiB",

@@ -24,7 +24,7 @@ std::unexpected<Error> bad_option(std::string message) {
   return fail(ErrorCode::kInvalidArgument, std::move(message));
 }
 
-Status check_options(const Source& source, const LoaderOptions& options) {
+Status check_options(const LoaderOptions& options) {
   if (options.batch_size == 0) return bad_option("batch_size must be at least 1");
   if (options.batch_size > kLargestBatch)
     return bad_option(fmt::format("batch_size {}: at most {}", options.batch_size, kLargestBatch));
@@ -33,8 +33,6 @@ Status check_options(const Source& source, const LoaderOptions& options) {
   if (options.threads > 1024) return bad_option(fmt::format("threads={}: at most 1024", options.threads));
   if (!(options.max_skip >= 0 && options.max_skip <= 1))
     return bad_option(fmt::format("max_skip={}: a share from 0 to 1", options.max_skip));
-  if (options.batch_size > source.size() && options.drop_last && options.epoch_size == 0 && !options.sampler)
-    return bad_option(fmt::format("batch_size {} with drop_last leaves nothing of {} samples", options.batch_size, source.size()));
   return {};
 }
 
@@ -74,14 +72,16 @@ Result<std::vector<BatchField>> find_specs(const SamplePlan& plan, std::uint64_t
     WorkerCounters counters;
     SampleWorker worker(plan, budget, counters);
     const std::uint64_t tries = std::min(plan.source->size(), kSamplesToProbe);
+    std::optional<Error> first_error;
+    Result<std::vector<ArraySpec>> measured;
     for (std::uint64_t sample = 0; sample < tries; ++sample) {
-      const auto measured = worker.measure(sample);
-      if (!measured && sample + 1 == tries) return std::unexpected(measured.error());
-      if (!measured) continue;
-      for (std::size_t i = 0; i < specs.size(); ++i)
-        if (!specs[i]) specs[i] = (*measured)[i];
-      break;
+      measured = worker.measure(sample);
+      if (measured) break;
+      if (!first_error) first_error = measured.error();
     }
+    if (!measured) return std::unexpected(*first_error);
+    for (std::size_t i = 0; i < specs.size(); ++i)
+      if (!specs[i]) specs[i] = (*measured)[i];
   }
   std::vector<BatchField> fields(static_cast<std::size_t>(std::ranges::count_if(plan.delivered_as, [](int i) { return i >= 0; })));
   for (std::size_t i = 0; i < plan.fields.size(); ++i) {
@@ -94,6 +94,10 @@ Result<std::vector<BatchField>> find_specs(const SamplePlan& plan, std::uint64_t
       field.spec = *specs[i];
   }
   return fields;
+}
+
+double batch_mib(const BatchField& field, const LoaderOptions& options) {
+  return static_cast<double>(field.spec.bytes()) * static_cast<double>(options.batch_size) / kMiB;
 }
 
 class PipelineLoader final : public Loader {
@@ -114,6 +118,7 @@ class PipelineLoader final : public Loader {
     start_position_ = next_position_;
     next_epoch_ = epoch_ + 1;
     next_position_ = 0;
+    failed_ = false;
     std::shared_ptr<const EpochOrder> order = make_epoch_order(order_, epoch_);
     slice_ = slice_from(start_position_, order->size());
     delivered_batches_ = 0;
@@ -141,6 +146,8 @@ class PipelineLoader final : public Loader {
       pool_->put_back(std::move(batch.block));
       scheduler_->cancel();
       close_epoch();
+      // A state taken now leads back to the batch that failed.
+      failed_ = true;
       return std::unexpected(std::move(status).error());
     }
     ++delivered_batches_;
@@ -155,6 +162,7 @@ class PipelineLoader final : public Loader {
   std::uint64_t batches_per_epoch() const override { return slice_from(0, epoch_positions()).batches(); }
 
   void set_epoch(std::uint64_t epoch) override {
+    failed_ = false;
     next_epoch_ = epoch;
     next_position_ = 0;
   }
@@ -169,7 +177,7 @@ class PipelineLoader final : public Loader {
 
   LoaderState state() const override {
     LoaderState state{plan_.source->fingerprint(), order_fingerprint(order_), options_.seed, next_epoch_, next_position_, epoch_positions()};
-    if (in_epoch_ && delivered_batches_ < slice_.batches()) {
+    if (failed_ || (in_epoch_ && delivered_batches_ < slice_.batches())) {
       state.epoch = epoch_;
       state.position = slice_.position_after(delivered_batches_);
     }
@@ -186,6 +194,7 @@ class PipelineLoader final : public Loader {
     if (state.position > epoch_positions()) return bad_option("the state is past the end of the epoch");
     if (scheduler_) scheduler_->cancel();
     close_epoch();
+    failed_ = false;
     next_epoch_ = state.position == epoch_positions() && state.position > 0 ? state.epoch + 1 : state.epoch;
     next_position_ = state.position == epoch_positions() ? 0 : state.position;
     return {};
@@ -347,6 +356,7 @@ class PipelineLoader final : public Loader {
   std::uint64_t epoch_ = 0, start_position_ = 0, delivered_batches_ = 0;
   RankSlice slice_;
   bool in_epoch_ = false;
+  bool failed_ = false;  // the last epoch ended with an error
 
   const Clock::time_point constructed_ = Clock::now();
   Clock::time_point epoch_began_{};
@@ -364,7 +374,7 @@ class PipelineLoader final : public Loader {
 }  // namespace
 
 Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptions& options) {
-  PENSTOCK_CHECK(check_options(*source, options));
+  PENSTOCK_CHECK(check_options(options));
   OrderSpec order{source->size(), options.epoch_size, shuffle_for(options.shuffle, *source), options.seed,
                   source->unit_samples(), options.shuffle_window, options.sampler, options.weights};
   PENSTOCK_CHECK(check_order(order));
@@ -377,14 +387,16 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
                                                     : std::max(free_memory_bytes() / 4 / local, 64 * kMiB);
   auto fields = find_specs(*plan, memory);
   if (!fields) return std::unexpected(std::move(fields).error());
+  const unsigned threads = options.threads ? options.threads : std::max(1u, usable_cpus() / local);
   for (const BatchField& field : *fields)  // before any size is multiplied out: it might wrap around
     if (field.texts.empty() && field.spec.bytes() > memory / options.batch_size)
       return fail(ErrorCode::kNoMemory,
-                  fmt::format("a batch of {} samples of {} bytes does not fit the memory budget of {} bytes; give a "
-                              "smaller batch_size or a larger memory=", options.batch_size, field.spec.bytes(), memory));
+                  fmt::format("memory budget of {:.1f} MiB is too small: one batch of {} samples takes {:.1f} MiB; give memory= at "
+                              "least {:.0f} MiB, or a smaller batch_size",
+                              static_cast<double>(memory) / kMiB, options.batch_size, batch_mib(field, options),
+                              std::ceil(batch_mib(field, options)) + threads + 1));
   SlotLayout layout(std::move(*fields), options.batch_size);
 
-  const unsigned threads = options.threads ? options.threads : std::max(1u, usable_cpus() / local);
   const auto budget = divide_budget({memory, layout.batch_bytes(), layout.sample_bytes(), threads, options.prefetch});
   if (!budget) return std::unexpected(budget.error());
   std::string tuning = fmt::format("{} threads ({}), {} batches of {:.1f} MiB ahead ({}), memory {:.0f} MiB ({})", threads,

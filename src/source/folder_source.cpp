@@ -87,7 +87,7 @@ class FolderSource final : public Source {
   void find_classes() {
     const bool has_folders = std::ranges::any_of(
         index_.files, [&](const auto& file) { return !index_.folders[file.folder].path.empty(); });
-    if (!has_folders || options_.root.empty()) return;
+    if (!has_folders) return;
     class_of_folder_.resize(index_.folders.size(), -1);
     // Folders are sorted by path, yet "a-b" stands between "a" and "a/c": hence the map.
     std::unordered_map<std::string, std::int64_t> seen;

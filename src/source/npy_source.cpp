@@ -15,9 +15,9 @@ constexpr std::uint64_t kUnitBytes = 1 << 20;  // neighbours worth reading toget
 
 class NpySource final : public Source {
  public:
-  NpySource(std::shared_ptr<const Store> store, std::string uri, ObjectVersion version,
+  NpySource(std::shared_ptr<const Store> store, std::string uri, std::string path, ObjectVersion version,
             const NpyHeader& header)
-      : store_(std::move(store)), uri_(std::move(uri)), version_(version), offset_(header.data_offset),
+      : store_(std::move(store)), uri_(std::move(uri)), path_(std::move(path)), version_(version), offset_(header.data_offset),
         size_(static_cast<std::uint64_t>(header.array.shape.front())) {
     layout_.spec = {header.array.dtype, {header.array.shape.begin() + 1, header.array.shape.end()}};
     layout_.swap_bytes = header.big_endian;
@@ -30,7 +30,7 @@ class NpySource final : public Source {
   std::string uri() const override { return uri_; }
   std::string key(std::uint64_t sample) const override { return std::to_string(sample); }
   Extent extent(std::uint64_t sample, std::size_t) const override {
-    return {uri_, offset_ + sample * sample_bytes_, sample_bytes_, version_.modified_ns, version_.size, true};
+    return {path_, offset_ + sample * sample_bytes_, sample_bytes_, version_.modified_ns, version_.size, true};
   }
   const ArrayLayout* array_layout(std::size_t) const override { return &layout_; }
   std::uint64_t fingerprint() const override {
@@ -46,7 +46,7 @@ class NpySource final : public Source {
 
  private:
   std::shared_ptr<const Store> store_;
-  std::string uri_;
+  std::string uri_, path_;
   ObjectVersion version_;
   std::uint64_t offset_, size_, sample_bytes_ = 0;
   ArrayLayout layout_;
@@ -55,12 +55,12 @@ class NpySource final : public Source {
 
 }  // namespace
 
-Result<SourcePtr> make_npy_source(std::shared_ptr<const Store> store, const std::string& uri) {
+Result<SourcePtr> make_npy_source(std::shared_ptr<const Store> store, const std::string& uri, const std::string& path) {
   const auto at_file = [&](Error error, std::uint64_t length) {
     error.where = {uri, 0, static_cast<std::int64_t>(length), -1};
     return std::unexpected(std::move(error));
   };
-  auto object = store->open(uri);
+  auto object = store->open(path);
   if (!object) return std::unexpected(std::move(object).error());
   const ObjectVersion version = (*object)->version();
   std::array<std::byte, kNpyPrefix> prefix{};
@@ -81,7 +81,7 @@ Result<SourcePtr> make_npy_source(std::shared_ptr<const Store> store, const std:
                     "numpy.ascontiguousarray", {}, false}, bytes.size());
   if (header->array.shape.front() == 0)
     return at_file({ErrorCode::kNotFound, "the array has no samples", {}, false}, bytes.size());
-  return std::make_shared<NpySource>(std::move(store), uri, version, *header);
+  return std::make_shared<NpySource>(std::move(store), uri, path, version, *header);
 }
 
 }  // namespace penstock

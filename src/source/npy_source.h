@@ -6,6 +6,7 @@
 
 namespace penstock {
 
-Result<SourcePtr> make_npy_source(std::shared_ptr<const Store> store, const std::string& uri);
+// `uri` is what the user wrote, `path` where it is.
+Result<SourcePtr> make_npy_source(std::shared_ptr<const Store> store, const std::string& uri, const std::string& path);
 
 }  // namespace penstock

@@ -74,7 +74,9 @@ Result<SourcePtr> open_files(std::shared_ptr<const Store> store, const std::stri
     index.files.push_back({0, static_cast<std::uint32_t>(paths[i].size()), index.names.size(), version->size, version->modified_ns});
     index.names += paths[i];
   }
-  return make_folder_source(std::move(store), std::move(index), {uri, "", options.masks.empty() ? "" : absolute(options.masks), "", options.warn});
+  // Names stay as they were written; a later change of the working folder must not move them.
+  const std::string root = fs::path(paths.front()).is_absolute() ? "" : absolute(".");
+  return make_folder_source(std::move(store), std::move(index), {uri, root, options.masks.empty() ? "" : absolute(options.masks), "", options.warn});
 }
 
 }  // namespace
@@ -95,7 +97,7 @@ Result<SourcePtr> open_source(const std::string& uri, const OpenOptions& options
     if (!kind_of_name(uri, kind))
       return fail(ErrorCode::kUnsupported,
                   "this version reads folders of images, image files and .npy files", {uri, -1, -1, -1});
-    if (kind == FileKind::kNpy) return make_npy_source(std::move(store), uri);
+    if (kind == FileKind::kNpy) return make_npy_source(std::move(store), uri, absolute(uri));
     return open_files(std::move(store), uri, {uri}, options);
   }
   if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)

@@ -14,12 +14,6 @@ std::unexpected<Error> too_small(const Frame& frame, int height, int width) {
                           frame.width(), height, width));
 }
 
-Status check_size(const char* name, int height, int width) {
-  if (height >= 1 && width >= 1) return {};
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{} of {}x{}: sizes start at 1", name, height, width));
-}
-
 class CenterCropOp final : public Op {
  public:
   explicit CenterCropOp(const CenterCrop& spec) : spec_(spec) {}
@@ -67,12 +61,12 @@ class RandomCropOp final : public Op {
 }  // namespace
 
 Result<OpPtr> make_op(const CenterCrop& spec) {
-  PENSTOCK_CHECK(check_size("CenterCrop", spec.height, spec.width));
+  PENSTOCK_CHECK(check_sides("CenterCrop", spec.height, spec.width));
   return std::make_unique<CenterCropOp>(spec);
 }
 
 Result<OpPtr> make_op(const RandomCrop& spec) {
-  PENSTOCK_CHECK(check_size("RandomCrop", spec.height, spec.width));
+  PENSTOCK_CHECK(check_sides("RandomCrop", spec.height, spec.width));
   return std::make_unique<RandomCropOp>(spec);
 }
 

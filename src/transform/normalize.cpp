@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <vector>
 
 #include "transform/op.h"
@@ -50,10 +51,11 @@ Result<OpPtr> make_op(const Normalize& spec) {
   if (spec.mean.empty() || spec.mean.size() != spec.std.size())
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("Normalize: {} means and {} deviations", spec.mean.size(), spec.std.size()));
-  for (const double deviation : spec.std)
-    if (deviation == 0) return fail(ErrorCode::kInvalidArgument, "Normalize: std has a zero");
-  if (spec.max_value && *spec.max_value == 0)
-    return fail(ErrorCode::kInvalidArgument, "Normalize: max_value is zero");
+  for (std::size_t i = 0; i < spec.mean.size(); ++i)
+    if (!std::isfinite(spec.mean[i]) || !std::isfinite(spec.std[i]) || spec.std[i] == 0)
+      return fail(ErrorCode::kInvalidArgument, "Normalize: means must be finite, deviations finite and not zero");
+  if (spec.max_value && (!std::isfinite(*spec.max_value) || *spec.max_value == 0))
+    return fail(ErrorCode::kInvalidArgument, "Normalize: max_value must be finite and not zero");
   return std::make_unique<NormalizeOp>(spec);
 }
 

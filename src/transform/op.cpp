@@ -8,6 +8,12 @@
 
 namespace penstock {
 
+Status check_sides(const char* name, int height, int width) {
+  const auto most = static_cast<int>(Limits{}.image_side);
+  if (height >= 1 && width >= 1 && height <= most && width <= most) return {};
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{} of {}x{}: sides are 1 to {}", name, height, width, most));
+}
+
 Result<MutableBytes> Context::pixels_beside(const View& view, std::size_t bytes, int& buffer) {
   for (buffer = kScratchPixels0; buffer == view.buffer || buffer == keep_buffer;) ++buffer;
   return scratch.get(buffer, bytes);

@@ -65,6 +65,9 @@ class Op {
 
 using OpPtr = std::unique_ptr<Op>;
 
+// Every size a user gives: 1 up to what an image may have.
+Status check_sides(const char* name, int height, int width);
+
 // One maker a transform file.
 Result<OpPtr> make_op(const Resize&, bool is_mask);
 Result<OpPtr> make_op(const CenterCrop&);

@@ -39,12 +39,19 @@ Status resample_planned(const Frame& frame, View& view, Context& context) {
   const auto row = context.scratch.get(
       kScratchRow, static_cast<std::size_t>(columns.end - columns.begin) * items * sizeof(float));
   if (!row) return std::unexpected(row.error());
-  int buffer = -1;
-  const auto memory = context.pixels_beside(view, columns.first.size() * rows.first.size() * pixel, buffer);
-  if (!memory) return std::unexpected(memory.error());
-  view = resample(view, columns, rows, memory->data(), reinterpret_cast<float*>(row->data()));
-  view.buffer = buffer;
-  return {};
+  const auto pass = [&](const AxisPlan& across, const AxisPlan& down) -> Status {
+    int buffer = -1;
+    const auto memory = context.pixels_beside(view, across.first.size() * down.first.size() * pixel, buffer);
+    if (!memory) return std::unexpected(memory.error());
+    view = resample(view, across, down, memory->data(), reinterpret_cast<float*>(row->data()));
+    view.buffer = buffer;
+    return {};
+  };
+  // One pass in floating point, except where a filter overshoots: there Pillow's clipping between
+  // the two directions shows at hard edges, and is done as well.
+  if (!columns.overshoots || view.dtype != DType::kUInt8) return pass(columns, rows);
+  PENSTOCK_CHECK(pass(columns, plan_identity(static_cast<int>(view.height()))));
+  return pass(plan_identity(static_cast<int>(view.width())), rows);
 }
 
 void flip_view(const Frame& frame, View& view) {

@@ -57,9 +57,7 @@ class RandomResizedCropOp final : public Op {
 }  // namespace
 
 Result<OpPtr> make_op(const RandomResizedCrop& spec, bool is_mask) {
-  if (spec.height < 1 || spec.width < 1)
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("RandomResizedCrop to {}x{}: sizes start at 1", spec.height, spec.width));
+  PENSTOCK_CHECK(check_sides("RandomResizedCrop", spec.height, spec.width));
   if (!(spec.scale_from > 0) || !(spec.scale_to >= spec.scale_from) || !(spec.scale_to <= 1))
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("RandomResizedCrop scale=({}, {}): wants 0 < from <= to <= 1",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "transform/kernels/kernels.h"
 
@@ -84,6 +85,16 @@ void AxisPlan::reverse() {
                      weights.begin() + static_cast<std::ptrdiff_t>(high * width));
 }
 
+AxisPlan plan_identity(int size) {
+  AxisPlan plan;
+  plan.taps = 1;
+  plan.first.resize(static_cast<std::size_t>(size));
+  std::iota(plan.first.begin(), plan.first.end(), 0);
+  plan.weights.assign(plan.first.size(), 1.0f);
+  plan.end = size;
+  return plan;
+}
+
 void AxisPlan::rebase() {
   for (int& input : first) input -= begin;
   end -= begin;
@@ -95,6 +106,7 @@ void plan_axis(AxisPlan& plan, double box_begin, double box_size, int input_size
   const auto count = static_cast<std::size_t>(window_size);
   const double scale = box_size / full_size;
   plan.first.resize(count);
+  plan.overshoots = filter == Interpolation::kBicubic || filter == Interpolation::kLanczos;
   if (filter == Interpolation::kNearest) {
     plan.taps = 1;
     plan.weights.assign(count, 1.0f);

@@ -2,7 +2,7 @@
 //
 // With antialias a filter widens by the factor of shrinking, as in Pillow and torchvision;
 // without, it interpolates between the nearest pixels, as in OpenCV. Results are within one
-// level of Pillow's, which rounds between the two passes.
+// level of Pillow's.
 #pragma once
 
 #include <vector>
@@ -21,6 +21,7 @@ struct AxisPlan {
 
   // The inputs that are read at all.
   int begin = 0, end = 0;
+  bool overshoots = false;  // negative weights: results may lie outside the range of the inputs
 
   void reverse();  // outputs in the other order
   void rebase();   // counts inputs from `begin`
@@ -30,6 +31,9 @@ struct AxisPlan {
 // that starts at `box_begin` and is `box_size` long; inputs outside [0, input_size) do not exist.
 void plan_axis(AxisPlan& plan, double box_begin, double box_size, int input_size, int full_size,
                int window_begin, int window_size, Interpolation filter, bool antialias);
+
+// A plan that changes nothing.
+AxisPlan plan_identity(int size);
 
 // `input` has four items a pixel or one, uint8 or float32, positive strides; `columns` and `rows`
 // count from its first pixel. The result is packed in `output`, which holds

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "transform/op.h"
@@ -27,7 +25,8 @@ class ResizeOp final : public Op {
   FixedSize target(int height, int width) const {
     if (spec_.width != 0) return {spec_.height, spec_.width};
     const auto longer = [&](int other, int shorter) {
-      return std::max(1, static_cast<int>(static_cast<std::int64_t>(spec_.height) * other / shorter));
+      const std::int64_t side = static_cast<std::int64_t>(spec_.height) * other / shorter;
+      return static_cast<int>(std::clamp<std::int64_t>(side, 1, static_cast<std::int64_t>(Limits{}.image_side)));
     };
     return height <= width ? FixedSize{spec_.height, longer(width, height)}
                            : FixedSize{longer(height, width), spec_.height};
@@ -39,9 +38,7 @@ class ResizeOp final : public Op {
 }  // namespace
 
 Result<OpPtr> make_op(const Resize& spec, bool is_mask) {
-  if (spec.height < 1 || spec.width < 0)
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("Resize to {}x{}: sizes start at 1", spec.height, spec.width));
+  PENSTOCK_CHECK(check_sides("Resize", spec.height, spec.width == 0 ? spec.height : spec.width));
   Resize own = spec;
   if (is_mask) own.interpolation = Interpolation::kNearest;
   return std::make_unique<ResizeOp>(own);

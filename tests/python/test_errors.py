@@ -494,7 +494,7 @@ def test_a_keyword_like_no_other_lists_them(flat):
     {"memory": "12GB GB"}, {"memory": 0}, {"on_error": "ignore"}, {"max_skip": 2}, {"max_skip": -0.1},
     {"max_skip": float("nan")}, {"output": "tensorflow"}, {"dtype": "float33"}, {"layout": "CHW"}, {"kind": "tar"},
     {"device": "cuda:0"}, {"cache": "1GiB"}, {"collate": "pad"}, {"fields": ["imge"]}, {"fields": ["image", "image"]},
-    {"fields": {"x": "imag"}}, {"transform": {"imag": []}}, {"batch_size": 100, "drop_last": True},
+    {"fields": {"x": "imag"}}, {"transform": {"imag": []}},
     {"layout": "channels_last", "output": "numpy"}, {"dtype": "bfloat16", "output": "numpy"}, {"fields": []}])
 def test_wrong_values_are_value_errors(flat, options):
     with pytest.raises(ValueError) as caught:
@@ -504,7 +504,9 @@ def test_wrong_values_are_value_errors(flat, options):
 
 @pytest.mark.parametrize("options", [{"batch_size": 2.5}, {"batch_size": "4"}, {"batch_size": None}, {"batch_size": True},
                                      {"seed": "x"}, {"memory": 1.5}, {"fields": "image"}, {"transform": 3},
-                                     {"transform": ["Resize"]}, {"threads": 1.5}, {"epoch_size": 2.0}, {"rank": "0", "world_size": 2}])
+                                     {"transform": ["Resize"]},
+                                     {"threads": 1.5}, {"on_error": None}, {"layout": 3}, {"fields": [3]}, {"epoch_size": 2.0},
+                                     {"rank": "0", "world_size": 2}])
 def test_wrong_types_are_type_errors(flat, options):
     with pytest.raises(TypeError):
         ps.Loader(flat, **options)
@@ -555,3 +557,9 @@ def test_a_closed_loader_says_so(flat):
     with pytest.raises(ValueError, match="closed"):
         iter(loader)
     assert loader.stats()["planned"] == 0 and "penstock.Loader" in repr(loader)
+
+
+def test_an_epoch_without_batches_is_empty_and_warned_of(flat, caplog):
+    with ps.Loader(flat, batch_size=100, drop_last=True, output="numpy", transform=[ps.Resize((8, 8))]) as loader:
+        assert list(loader) == []
+    assert "no batches" in caplog.text

@@ -103,9 +103,7 @@ def test_a_derived_field_starts_from_the_other_fields_result(pairs):
     images, _, small = batch
     for image, little in zip(images, small):
         expected = np.asarray(Image.fromarray(image).resize((10, 10), Image.BICUBIC))
-        # Green does not overshoot; where red does, Pillow cuts it off between its two passes.
-        assert levels_apart(little[..., 1], expected[..., 1]) <= 1
-        assert levels_apart(little, expected) <= 16
+        assert levels_apart(little, expected) <= 1
 
 
 def test_a_derived_field_can_be_the_only_one_delivered(pairs):
@@ -377,13 +375,22 @@ def test_map_runs_in_worker_threads(numbers):
     lambda: ps.RandomResizedCrop(8, scale=(0, 0)), lambda: ps.RandomResizedCrop(8, ratio=(-1, 1)),
     lambda: ps.RandomHorizontalFlip(1.5), lambda: ps.RandomVerticalFlip(-1), lambda: ps.RandomFlip3D(7),
     lambda: ps.Normalize((1, 2), (1, 2, 3)), lambda: ps.Normalize(0, 0), lambda: ps.Normalize((), ()),
-    lambda: ps.Normalize(0, float("nan")), lambda: ps.ColorJitter(-1), lambda: ps.ColorJitter(hue=0.9),
+    lambda: ps.Normalize(0, float("nan")),
+    lambda: ps.ColorJitter(-1), lambda: ps.ColorJitter(hue=0.9),
     lambda: ps.ColorJitter((2, 1)), lambda: ps.OneHot(0), lambda: ps.Pad(-1), lambda: ps.Pad((1, 2, 3)),
-    lambda: ps.Resize(8, "bilinea"), lambda: ps.Decode("CMYK"), lambda: ps.Cast("float31"),
-    lambda: ps.Resize(10**9), lambda: ps.Pad(2**30)])
+    lambda: ps.Resize(8, "bilinea"), lambda: ps.Decode("CMYK"), lambda: ps.Cast("float31")])
 def test_wrong_values_of_transforms_are_value_errors_before_the_first_batch(flat, step):
     with pytest.raises(ValueError):
         ps.Loader(flat, transform=[step()])
+
+
+@pytest.mark.parametrize("step", [
+    lambda: ps.Resize(10**9),
+    lambda: ps.Resize((1, 10**9)), lambda: ps.Pad(2**30),
+                                  lambda: ps.RandomResizedCrop(10**9)])
+def test_sizes_beyond_all_reason_are_errors_at_once(flat, step):
+    with pytest.raises((ValueError, MemoryError, ps.Error)):
+        ps.Loader(flat, transform=[step()], memory="64MiB")
 
 
 @pytest.mark.parametrize("make", [lambda: ps.Resize("big"), lambda: ps.Resize(), lambda: ps.CenterCrop((1, 2, 3)),

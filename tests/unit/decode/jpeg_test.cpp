@@ -183,6 +183,23 @@ TEST(Jpeg, claim_of_65500_squared_pixels_is_refused_at_the_header) {
   EXPECT_NE(header.error().message.find("65500x65500"), std::string::npos) << header.error().message;
 }
 
+// libjpeg keeps tables from one image to the next; a sample must not get those of another.
+TEST(Jpeg, a_file_without_tables_is_refused_also_after_one_with_tables) {
+  const Encoded whole = encode_jpeg(make_picture(16, 16, 3, 1));
+  Encoded bare;
+  for (std::size_t at = 0; at < whole.size();) {
+    const auto marker = std::to_integer<unsigned>(whole[at + 1]);
+    const std::size_t length = marker == 0xD8 ? 2 : 2 + (std::to_integer<std::size_t>(whole[at + 2]) << 8 | std::to_integer<std::size_t>(whole[at + 3]));
+    const std::size_t end = marker == 0xDA ? whole.size() : at + length;
+    if (marker != 0xDB) bare.insert(bare.end(), whole.begin() + static_cast<std::ptrdiff_t>(at), whole.begin() + static_cast<std::ptrdiff_t>(end));
+    at = end;
+  }
+  ImageDecoder fresh, used;
+  ASSERT_TRUE(decode_all(used, whole));
+  EXPECT_FALSE(decode_all(fresh, bare));
+  EXPECT_FALSE(decode_all(used, bare)) << "decoded with the tables of the image before";
+}
+
 TEST(Jpeg, thousands_of_scans_are_refused) {
   // The last scan of a progressive file, again and again.
   const Encoded whole = encode_jpeg(make_picture(16, 16, 1, 1), {.progressive = true});

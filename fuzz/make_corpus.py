@@ -1,0 +1,84 @@
+"""Writes small seed inputs for the fuzz targets into fuzz/corpus (which is not committed).
+
+Needs Pillow and NumPy; the golden files of the tests serve as seeds, too.
+"""
+
+import io
+import pathlib
+import struct
+
+import numpy as np
+from PIL import Image
+
+HERE = pathlib.Path(__file__).parent
+GOLDEN = HERE.parent / "tests" / "golden"
+
+
+def put(target, name, data):
+    folder = HERE / "corpus" / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data)
+
+
+def picture(width, height, channels):
+    rng = np.random.default_rng(width * height)
+    return rng.integers(0, 256, (height, width, channels), dtype=np.uint8)
+
+
+def encoded(image, kind, **options):
+    out = io.BytesIO()
+    image.save(out, kind, **options)
+    return out.getvalue()
+
+
+def images():
+    rgb = Image.fromarray(picture(20, 13, 3))
+    rgba = Image.fromarray(picture(9, 7, 4), "RGBA")
+    for sampling in ["4:4:4", "4:2:2", "4:2:0"]:
+        for progressive in [False, True]:
+            name = f"{sampling.replace(':', '')}_{'p' if progressive else 'b'}"
+            put("jpeg", name, encoded(rgb, "JPEG", quality=60, subsampling=sampling, progressive=progressive))
+    put("jpeg", "restart", encoded(rgb, "JPEG", quality=50, restart_marker_rows=1))
+    for name in ["exif_6.jpg", "cmyk.jpg", "grey.jpg"]:
+        put("jpeg", name, (GOLDEN / name).read_bytes())
+    put("png", "rgb", encoded(rgb, "PNG"))
+    put("png", "rgba", encoded(rgba, "PNG"))
+    put("png", "grey", encoded(rgb.convert("L"), "PNG"))
+    put("png", "one_bit", encoded(rgb.convert("1"), "PNG"))
+    put("png", "palette", encoded(rgb.convert("P"), "PNG"))
+    put("png", "deep", encoded(Image.fromarray(np.arange(60, dtype=np.uint16).reshape(6, 10) * 1000), "PNG"))
+    for lossless in [False, True]:
+        put("webp", f"rgb_{lossless}", encoded(rgb, "WEBP", lossless=lossless))
+        put("webp", f"rgba_{lossless}", encoded(rgba, "WEBP", lossless=lossless))
+
+
+def arrays():
+    for name, array in {
+        "f4": np.zeros((3, 4), "<f4"),
+        "big_endian": np.zeros(5, ">i8"),
+        "fortran": np.asfortranarray(np.zeros((3, 4), "<c16")),
+        "scalar": np.zeros((), "?"),
+        "empty": np.zeros((0, 3), "<u2"),
+        "dates": np.zeros(2, "M8[ns]"),
+    }.items():
+        for version in [(1, 0), (2, 0), (3, 0)]:
+            out = io.BytesIO()
+            np.lib.format.write_array(out, array, version)
+            put("npy", f"{name}_{version[0]}", out.getvalue())
+
+
+def index():
+    def text(value):
+        return struct.pack("<Q", len(value)) + value
+
+    names = b"1.jpg22.jpg"
+    body = b"PENSTIX1" + text(b"root") + b"\0"
+    body += struct.pack("<Q", 2) + text(b"") + struct.pack("<q", 5) + text(b"a") + struct.pack("<q", 6)
+    body += struct.pack("<Q", 2) + struct.pack("<IIQq", 0, 5, 100, 1) + struct.pack("<IIQq", 1, 6, 200, 2)
+    put("file_index", "two", body + text(names))
+
+
+if __name__ == "__main__":
+    images()
+    arrays()
+    index()
