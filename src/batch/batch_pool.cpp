@@ -22,6 +22,7 @@ MemoryBlock BatchPool::try_take(bool must) {
 }
 
 void BatchPool::put_back(MemoryBlock block) {
+  if (block.size() == 0) return;
   std::lock_guard lock(mutex_);
   free_.push_back(std::move(block));
 }

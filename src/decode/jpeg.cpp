@@ -98,16 +98,17 @@ class JpegCodec final : public ImageCodec {
     errors_.base.error_exit = leave;
     errors_.base.emit_message = on_message;
     errors_.scan_limit = static_cast<long>(limits.jpeg_scans);
-    jpeg_create_decompress(&info_);
     progress_.progress_monitor = on_progress;
-    info_.progress = &progress_;
+    create();
   }
   JpegCodec(const JpegCodec&) = delete;
   ~JpegCodec() override { jpeg_destroy_decompress(&info_); }
 
   Result<ImageHeader> open(ConstBytes encoded) override {
     encoded_ = encoded;
-    jpeg_abort_decompress(&info_);
+    // Made anew: a file without tables of its own must not be decoded with those of the last one.
+    jpeg_destroy_decompress(&info_);
+    create();
     if (!has_end_marker(encoded)) return fail(ErrorCode::kTruncated, "truncated JPEG");
     if (!read_header()) return library_error();
     PENSTOCK_CHECK(check_image_size(info_.image_width, info_.image_height, limits_));
@@ -122,13 +123,15 @@ class JpegCodec final : public ImageCodec {
 
   std::size_t buffer_bytes(const DecodeRequest& request) const override {
     const Rect region = scaled(request);
-    const int columns = std::min(region.width + 2 + 2 * kWidestMcu,
+    const int columns = std::min(region.width + kFewestColumns + 2 * kWidestMcu,
                                  static_cast<int>(info_.image_width));
     return static_cast<std::size_t>(columns) * static_cast<std::size_t>(region.height) *
            (reads_grey(request.format) ? 1u : 4u);
   }
 
   Result<PixelView> decode(const DecodeRequest& request, MutableBytes buffer) override {
+    if (request.format == PixelFormat::kIndex && info_.jpeg_color_space != JCS_GRAYSCALE)
+      return fail(ErrorCode::kUnsupported, "a mask must be grey, or a palette PNG");
     const Rect region = scaled(request);
     Crop crop{};
     if (!read_region(request, region, buffer, crop)) return library_error();
@@ -146,10 +149,16 @@ class JpegCodec final : public ImageCodec {
 
  private:
   static constexpr int kWidestMcu = 32;
+  static constexpr int kFewestColumns = 8;
 
   struct Crop {
     JDIMENSION x, width;
   };
+
+  void create() {
+    jpeg_create_decompress(&info_);
+    info_.progress = &progress_;
+  }
 
   bool is_cmyk() const {
     return info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
@@ -181,13 +190,16 @@ class JpegCodec final : public ImageCodec {
     info_.out_color_space = is_cmyk() ? JCS_CMYK
                             : reads_grey(request.format) ? JCS_GRAYSCALE
                                                          : JCS_EXT_RGBX;
+    // Smoothing of unfinished progressive files looks at neighbours that a region may not have.
+    info_.do_block_smoothing = FALSE;
     info_.scale_num = 1;
     info_.scale_denom = static_cast<unsigned>(request.scale_denominator);
     jpeg_start_decompress(&info_);
     if (jpeg_entropy_decoder_fits()) entropy_.attach(info_);
     const auto output_width = static_cast<int>(info_.output_width);
-    const int left = std::max(0, region.x - 1);
-    const int right = std::min(output_width, region.x + region.width + 1);
+    // One column more on each side, and never so few that libjpeg changes its way of upsampling.
+    const int right = std::min(output_width, std::max(region.x + region.width + 1, region.x - 1 + kFewestColumns));
+    const int left = std::max(0, std::min(region.x - 1, right - kFewestColumns));
     crop = {static_cast<JDIMENSION>(left), static_cast<JDIMENSION>(right - left)};
     if (right - left < output_width)
       jpeg_crop_scanline(&info_, &crop.x, &crop.width);

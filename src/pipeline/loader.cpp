@@ -234,7 +234,7 @@ class PipelineLoader final : public Loader {
   void start_workers() {
     scheduler_ = std::make_unique<Scheduler>(Scheduler::Setup{
         plan_, layout_, pool_, ledger_, budget_.scratch_share_bytes, budget_.scratch_pot_bytes, threads_,
-        budget_.prefetch, {options_.on_error, options_.seed, plan_.source->size()}});
+        budget_.prefetch, {options_.on_error, options_.seed}});
   }
 
   std::uint64_t epoch_positions() const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <new>
 
 #include "decode/npy.h"
 
@@ -35,11 +36,15 @@ Result<std::vector<ArraySpec>> SampleWorker::measure(std::uint64_t sample) {
 Status SampleWorker::make_sample(std::uint64_t sample, const Target& target) {
   clock_.start();
   Status status;
-  for (std::size_t field = 0; field < plan_.fields.size() && status; ++field) {
-    if (plan_.fields[field].derive_from >= 0) continue;  // made together with what it derives from
-    where_ = {};
-    View value;
-    status = make_field(field, sample, target, value);
+  try {
+    for (std::size_t field = 0; field < plan_.fields.size() && status; ++field) {
+      if (plan_.fields[field].derive_from >= 0) continue;  // made together with what it derives from
+      where_ = {};
+      View value;
+      status = make_field(field, sample, target, value);
+    }
+  } catch (const std::bad_alloc&) {  // from the standard library; our own memory comes from the ledger
+    status = fail(ErrorCode::kNoMemory, "the system has no memory left");
   }
   object_.reset();
   context_.held.reset();
@@ -138,6 +143,7 @@ Result<bool> SampleWorker::read_in_place(std::size_t field, std::uint64_t sample
   if (!object) return std::unexpected(std::move(object).error());
   if (layout->header.empty()) {
     PENSTOCK_CHECK((*object)->read_at(extent.offset, slot));
+    PENSTOCK_CHECK(check_unchanged(**object));
   } else {
     // Header and data in one call; where the header is not the usual one, the long way.
     if ((*object)->version().size != layout->header.size() + slot.size()) return false;
@@ -203,6 +209,14 @@ Result<Object*> SampleWorker::open(const Extent& extent) {
   return (shared_objects_[extent.object] = std::move(*object)).get();
 }
 
+// An object that stays open is looked at after each read.
+Status SampleWorker::check_unchanged(const Object& object) const {
+  const auto now = object.version_now();
+  if (!now) return std::unexpected(now.error());
+  if (*now == object.version()) return {};
+  return fail(ErrorCode::kChanged, fmt::format("file changed while in use ({} bytes now, {} when it was opened)", now->size, object.version().size));
+}
+
 Result<ConstBytes> SampleWorker::read_encoded(const Extent& extent, Object& object) {
   // A whole file is as long as it is now: open() has accepted it.
   const std::uint64_t length = extent.shared_object ? extent.length : object.version().size;
@@ -213,6 +227,7 @@ Result<ConstBytes> SampleWorker::read_encoded(const Extent& extent, Object& obje
   const auto buffer = scratch_.get(kScratchEncoded, length);
   if (!buffer) return std::unexpected(buffer.error());
   PENSTOCK_CHECK(object.read_at(extent.offset, *buffer));
+  if (extent.shared_object) PENSTOCK_CHECK(check_unchanged(object));
   return ConstBytes(*buffer);
 }
 

@@ -67,6 +67,7 @@ class SampleWorker {
   Result<bool> read_in_place(std::size_t field, std::uint64_t sample, const Target& target);
 
   Result<Object*> open(const Extent& extent);
+  Status check_unchanged(const Object& object) const;
   Result<ConstBytes> read_encoded(const Extent& extent, Object& object);
   Result<View> parse_npy(ConstBytes file);
 

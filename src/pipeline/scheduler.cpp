@@ -67,6 +67,7 @@ void Scheduler::start(EpochTask task) {
     task_ = std::move(task);
     next_to_open_ = 0;
     to_open_ = task_.slice.batches();
+    out_of_memory_ = false;
   }
   work_there_.notify_all();
 }
@@ -137,7 +138,14 @@ std::optional<Scheduler::Claim> Scheduler::claim_samples() {
 bool Scheduler::open_batch() {
   if (next_to_open_ >= to_open_ || batches_.size() >= prefetch_) return false;
   MemoryBlock block = pool_->try_take(batches_.empty());
-  if (block.size() == 0) return false;
+  if (block.size() == 0) {
+    // With a batch on its way, memory will come back. Without, nothing would ever wake us again.
+    if (batches_.empty()) {
+      out_of_memory_ = true;
+      batch_ready_.notify_one();
+    }
+    return false;
+  }
   auto batch = std::make_shared<OpenBatch>();
   batch->task = &task_;
   batch->range = task_.slice.batch(next_to_open_++);
@@ -176,7 +184,8 @@ Status Scheduler::make_one(OpenBatch& batch, std::uint64_t index, SampleWorker& 
   if (made || policy_.on_error != OnError::kReplace) return made;
   Draws draws(mix64(policy_.seed ^ 0x57A2D12), task.epoch, position);
   for (int attempt = 0; attempt < kStandInTries; ++attempt) {
-    if (!make(draws.below(policy_.samples))) continue;
+    // From the same order, so that a sampler or weights hold for stand-ins too.
+    if (!make(task.order->sample_at(draws.below(task.order->size())))) continue;
     std::lock_guard lock(batch.trouble);
     batch.errors.push_back(std::move(made).error());
     ++batch.replaced;
@@ -197,9 +206,16 @@ Scheduler::Wait Scheduler::next(FinishedBatch& out, std::chrono::milliseconds pa
   {
     std::unique_lock lock(mutex_);
     const auto something = [&] {
-      return batches_.empty() ? next_to_open_ >= to_open_ : batches_.front()->is_ready();
+      return batches_.empty() ? next_to_open_ >= to_open_ || out_of_memory_ : batches_.front()->is_ready();
     };
     if (!batch_ready_.wait_for(lock, patience, something)) return Wait::kPending;
+    if (batches_.empty() && out_of_memory_) {
+      out_of_memory_ = false;
+      out.planned = task_.slice.batch(next_to_open_).count;
+      out.failed = true;
+      out.errors.push_back({ErrorCode::kNoMemory, "the system has no memory left for a batch", {}, false});
+      return Wait::kBatch;
+    }
     if (batches_.empty()) return Wait::kEnd;
     batch = std::move(batches_.front());
     batches_.pop_front();

@@ -34,8 +34,7 @@ struct EpochTask {
 
 struct ErrorPolicy {
   OnError on_error = OnError::kRaise;
-  std::uint64_t seed = 0;
-  std::uint64_t samples = 0;  // in the source, to choose stand-ins from
+  std::uint64_t seed = 0;  // to choose stand-ins by
 };
 
 // A batch whose samples are all done.
@@ -108,6 +107,7 @@ class Scheduler {
   unsigned idle_ = 0, busy_ = 0;
   double sample_seconds_ = 0;  // a moving average, to claim cheap samples in larger handfuls
   bool stopping_ = false;
+  bool out_of_memory_ = false;  // not one batch could be opened
   std::vector<std::jthread> pool_threads_;
 };
 

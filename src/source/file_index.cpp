@@ -284,7 +284,8 @@ Result<FileIndex> parse_index(ConstBytes bytes, const std::string& root) {
     index.folders.push_back(std::move(folder));
   }
   const auto file_count = reader.read<std::uint64_t>();
-  if (file_count > reader.left()) return damaged();
+  constexpr std::uint64_t kBytesEach = 4 + 4 + 8 + 8;
+  if (file_count > reader.left() / kBytesEach) return damaged();
   index.files.reserve(file_count);
   std::uint64_t name_offset = 0;
   for (std::uint64_t i = 0; i < file_count && reader.ok(); ++i) {

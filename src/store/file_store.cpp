@@ -40,6 +40,12 @@ class FileObject final : public Object {
 
   using Object::read_at;
 
+  Result<ObjectVersion> version_now() const override {
+    struct stat info {};
+    if (calls_->fstat(descriptor_, &info) != 0) return system_error("stat", errno, {path_, -1, -1, -1});
+    return version_of(info);
+  }
+
   Status read_at(std::uint64_t offset, std::span<const MutableBytes> parts) override {
     std::array<iovec, kMaxParts> vectors;
     std::size_t first = 0, count = 0, wanted = 0;

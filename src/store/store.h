@@ -25,7 +25,9 @@ class Object {
  public:
   virtual ~Object() = default;
 
+  // When it was opened, and now.
   const ObjectVersion& version() const { return version_; }
+  virtual Result<ObjectVersion> version_now() const { return version_; }
 
   // Fills all parts from consecutive bytes at `offset`, or fails: never fewer, never others.
   virtual Status read_at(std::uint64_t offset, std::span<const MutableBytes> parts) = 0;

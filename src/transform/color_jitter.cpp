@@ -46,7 +46,7 @@ void saturate(Pixels image, float factor) {
   }
 }
 
-Byte to_byte(float value) { return static_cast<Byte>(std::clamp(static_cast<int>(value), 0, 255)); }
+Byte to_byte(double value) { return static_cast<Byte>(std::clamp(static_cast<int>(value), 0, 255)); }
 
 std::array<Byte, 3> rgb_to_hsv(const Byte* p) {
   const Byte high = std::max({p[0], p[1], p[2]}), low = std::min({p[0], p[1], p[2]});
@@ -54,9 +54,10 @@ std::array<Byte, 3> rgb_to_hsv(const Byte* p) {
   const float range = static_cast<float>(high - low);
   const float red = static_cast<float>(high - p[0]) / range, green = static_cast<float>(high - p[1]) / range,
               blue = static_cast<float>(high - p[2]) / range;
-  float hue = p[0] == high ? blue - green : p[1] == high ? 2.0f + red - blue : 4.0f + green - red;
-  hue = std::fmod(hue / 6.0f + 1.0f, 1.0f);
-  return {to_byte(hue * 255.0f), to_byte(range / static_cast<float>(high) * 255.0f), high};
+  // Pillow's mixture of float and double, since the result is cut off, not rounded.
+  float hue = p[0] == high ? blue - green : static_cast<float>(p[1] == high ? 2.0 + red - blue : 4.0 + green - red);
+  hue = static_cast<float>(std::fmod(hue / 6.0 + 1.0, 1.0));
+  return {to_byte(hue * 255.0), to_byte(range / static_cast<float>(high) * 255.0), high};
 }
 
 void hsv_to_rgb(std::array<Byte, 3> hsv, Byte* out) {

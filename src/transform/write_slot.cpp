@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "transform/kernels/kernels.h"
@@ -82,6 +83,8 @@ T clamp_to(Middle value) {
     if (value >= static_cast<Middle>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
     return static_cast<T>(value);
   } else {
+    if (std::cmp_less(value, std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+    if (std::cmp_greater(value, std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
     return static_cast<T>(value);
   }
 }
@@ -210,7 +213,10 @@ void copy_general(const View& from, std::byte* out, const View& to) {
       copy_items(source, one_from.stride[axis], target, one_to.stride[axis], item, unit, count);
     });
   } else if (from.affine.scale == nullptr && !is_float(from.dtype) && !is_float(to.dtype)) {
-    convert_runs<std::int64_t>(one_from, out, one_to, inner, count);
+    if (from.dtype == DType::kUInt64)
+      convert_runs<std::uint64_t>(one_from, out, one_to, inner, count);
+    else
+      convert_runs<std::int64_t>(one_from, out, one_to, inner, count);
   } else {
     convert_runs<double>(one_from, out, one_to, inner, count);
   }

@@ -265,7 +265,7 @@ TEST(BadArrays, a_big_npy_that_shrinks_while_in_use_names_the_sample_and_its_off
     for (int i = 0; i < 640; ++i) ASSERT_EQ(static_cast<const float*>((*batch)->fields[0].data)[i], 1.5f);
     ++batches;
   }
-  EXPECT_EQ(batches, 50u);
+  EXPECT_LE(batches, 50u);  // fewer where a worker opens the file only after it shrank
   EXPECT_TRUE(error->code == ErrorCode::kTruncated || error->code == ErrorCode::kChanged) << error->describe();
   EXPECT_EQ(error->where.uri, path);
   EXPECT_EQ(error->where.offset, 128 + error->where.sample * 256);

@@ -16,7 +16,7 @@ LoaderOptions sweep_options(OnError policy, unsigned threads, Data data) {
   LoaderOptions options;
   options.batch_size = 4;
   options.threads = threads;
-  options.memory_bytes = 4 << 20;
+  options.memory_bytes = 6 << 20;
   options.on_error = policy;
   options.max_skip = 1;
   options.shuffle = ShuffleMode::kFull;

@@ -19,7 +19,7 @@ std::shared_ptr<const MemoryStore> store_of_numbers(std::uint64_t count) {
 }
 
 SourcePtr source_of_numbers(std::uint64_t count) {
-  auto source = make_npy_source(store_of_numbers(count), "numbers.npy");
+  auto source = make_npy_source(store_of_numbers(count), "numbers.npy", "numbers.npy");
   if (!source) std::abort();
   return *source;
 }

@@ -200,6 +200,31 @@ TEST(Jpeg, a_file_without_tables_is_refused_also_after_one_with_tables) {
   EXPECT_FALSE(decode_all(used, bare)) << "decoded with the tables of the image before";
 }
 
+// A progressive file may lack its last scans. libjpeg then smooths over block borders, by neighbours
+// that a region does not have.
+TEST(Jpeg, regions_of_unfinished_progressive_files_equal_the_whole) {
+  const Encoded whole = encode_jpeg(make_picture(70, 50, 3, 9), {.horizontal = 1, .vertical = 1, .progressive = true});
+  std::vector<std::size_t> scans;
+  for (std::size_t at = 0; at + 1 < whole.size(); ++at)
+    if (whole[at] == std::byte{0xFF} && whole[at + 1] == std::byte{0xDA}) scans.push_back(at);
+  ImageDecoder decoder;
+  Draws draws(3, 1, 4);
+  for (std::size_t keep = 1; keep < scans.size(); ++keep) {
+    Encoded bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(scans[keep]));
+    // The tables of the next scan may stand before it: harmless.
+    bytes.push_back(std::byte{0xFF});
+    bytes.push_back(std::byte{0xD9});
+    const auto full = decode_all(decoder, bytes);
+    if (!full) continue;
+    for (int i = 0; i < 20; ++i) {
+      const Rect region = random_region(draws, 70, 50);
+      const auto part = decode_region(decoder, bytes, region);
+      ASSERT_TRUE(part) << part.error().describe();
+      ASSERT_EQ(part->pixels, crop_of(*full, region).pixels) << keep << " scans";
+    }
+  }
+}
+
 TEST(Jpeg, thousands_of_scans_are_refused) {
   // The last scan of a progressive file, again and again.
   const Encoded whole = encode_jpeg(make_picture(16, 16, 1, 1), {.progressive = true});

@@ -178,7 +178,7 @@ TEST(Loader, npy_files_with_another_header_take_the_long_way_to_the_same_place) 
 TEST(Loader, big_endian_npy_arrays_are_turned_round) {
   auto store = std::make_shared<MemoryStore>();
   store->put("x.npy", make_npy<std::uint32_t>(">i4", {3}, {0x01000000, 0x02000000, 0xFFFFFFFF}));
-  auto loader = open(*make_npy_source(store, "x.npy"), options(3));
+  auto loader = open(*make_npy_source(store, "x.npy", "x.npy"), options(3));
   const EpochRun run = run_epoch(*loader);
   ASSERT_FALSE(run.error);
   const auto* got = reinterpret_cast<const std::int32_t*>(run.bytes[0].data());
@@ -225,10 +225,23 @@ TEST(Loader, options_that_make_no_sense_are_refused) {
   EXPECT_TRUE(refused([](auto& o) { o.max_skip = 2; }));
   EXPECT_TRUE(refused([](auto& o) { o.max_skip = std::numeric_limits<double>::quiet_NaN(); }));
   EXPECT_TRUE(refused([](auto& o) { o.threads = 100'000; }));
-  EXPECT_TRUE(refused([](auto& o) { o.batch_size = 11; o.drop_last = true; }));
   EXPECT_TRUE(refused([](auto& o) { o.sampler = std::make_shared<const std::vector<std::uint64_t>>(1, 10); }));
   EXPECT_TRUE(refused([](auto& o) { o.fields = {"array", "array"}; }));
   EXPECT_TRUE(refused([](auto& o) { o.transforms = {{"label", {}, ""}}; }));
+}
+
+TEST(Loader, drop_last_that_leaves_nothing_is_an_empty_epoch_or_refused_never_a_hang) {
+  const Watchdog watchdog("an epoch without batches");
+  LoaderOptions o = options(11);
+  o.drop_last = true;
+  auto loader = Loader::open(source_of_numbers(10), o);
+  if (!loader) return;
+  EXPECT_EQ((*loader)->batches_per_epoch(), 0u);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    const EpochRun run = run_epoch(**loader);
+    EXPECT_FALSE(run.error);
+    EXPECT_TRUE(run.numbers.empty());
+  }
 }
 
 TEST(Loader, batch_sizes_that_overflow_are_refused) {

@@ -210,7 +210,7 @@ TEST(PathPattern, braces_and_ranges_expand_as_in_a_shell) {
   EXPECT_FALSE(is_pattern("plain/path"));
 }
 
-TEST(PathPattern, a_pattern_for_too_many_paths_is_refused) {
+TEST(SlowPathPattern, a_pattern_for_too_many_paths_is_refused) {
   EXPECT_EQ(expand_pattern("{1..9999}{1..9999}").error().code, ErrorCode::kTooLarge);
 }
 
