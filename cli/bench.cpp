@@ -47,12 +47,13 @@ struct Options {
 struct Report {
   std::vector<EpochRun> epochs;
   LoaderStats stats;
-  ArraySpec sample;  // the first field
+  ArraySpec sample;      // the first field
   std::size_t from = 0;  // the first epoch that counts
 };
 
 bool has_images(const Source& source) {
-  return std::ranges::any_of(source.fields(), [](const FieldInfo& field) { return field.kind == FieldKind::kImage; });
+  return std::ranges::any_of(source.fields(),
+                             [](const FieldInfo& field) { return field.kind == FieldKind::kImage; });
 }
 
 Result<LoaderOptions> loader_options(const Options& options, const Source& source) {
@@ -66,10 +67,13 @@ Result<LoaderOptions> loader_options(const Options& options, const Source& sourc
   if (!options.dtype.empty()) loader.dtype = dtype_named(options.dtype);
   if (options.transform == "none") return loader;
   if (!has_images(source))
-    return fail(ErrorCode::kInvalidArgument, fmt::format("--transform {} wants images, this is {}", options.transform, source.kind()),
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--transform {} wants images, this is {}", options.transform, source.kind()),
                 {source.uri(), -1, -1, -1});
-  loader.transforms = {{"image", options.transform == "train" ? imagenet_train(options.size, options.antialias)
-                                                              : imagenet_eval(options.size, options.antialias), ""}};
+  loader.transforms = {{"image",
+                        options.transform == "train" ? imagenet_train(options.size, options.antialias)
+                                                     : imagenet_eval(options.size, options.antialias),
+                        ""}};
   return loader;
 }
 
@@ -93,10 +97,16 @@ Result<Report> measure(Loader& loader, const Options& options) {
 
 nlohmann::ordered_json config_json(const Options& options, const Source& source, const Report& report) {
   const bool has_size = options.transform != "none";
-  nlohmann::ordered_json json = {{"uri", options.source.uri}, {"kind", source.kind()}, {"samples", source.size()},
-                                 {"stored_bytes", source.stored_bytes()}, {"batch", options.batch}, {"threads", report.stats.threads},
-                                 {"prefetch", report.stats.queue_capacity}, {"epochs", options.epochs},
-                                 {"limit_batches", options.limit_batches}, {"transform", options.transform}};
+  nlohmann::ordered_json json = {{"uri", options.source.uri},
+                                 {"kind", source.kind()},
+                                 {"samples", source.size()},
+                                 {"stored_bytes", source.stored_bytes()},
+                                 {"batch", options.batch},
+                                 {"threads", report.stats.threads},
+                                 {"prefetch", report.stats.queue_capacity},
+                                 {"epochs", options.epochs},
+                                 {"limit_batches", options.limit_batches},
+                                 {"transform", options.transform}};
   json["size"] = nullptr;
   json["antialias"] = nullptr;
   if (has_size) json["size"] = options.size;
@@ -134,10 +144,14 @@ void print_json(const Options& options, const Source& source, const Report& repo
 }
 
 std::string describe_run(const Options& options, const Report& report) {
-  std::string text = fmt::format("batches of {}, {} {}, {}", options.batch, fmt::join(report.sample.shape, "x"),
-                                 name_of(report.sample.dtype), options.shuffle ? "shuffled" : "in order");
-  if (options.transform != "none") text = fmt::format("{} {}{}, {}", options.transform, options.size, options.antialias ? "" : " without antialias", text);
-  if (options.sleep_seconds > 0) text += fmt::format(", {} of sleep a batch", format_seconds(options.sleep_seconds));
+  std::string text =
+      fmt::format("batches of {}, {} {}, {}", options.batch, fmt::join(report.sample.shape, "x"),
+                  name_of(report.sample.dtype), options.shuffle ? "shuffled" : "in order");
+  if (options.transform != "none")
+    text = fmt::format("{} {}{}, {}", options.transform, options.size,
+                       options.antialias ? "" : " without antialias", text);
+  if (options.sleep_seconds > 0)
+    text += fmt::format(", {} of sleep a batch", format_seconds(options.sleep_seconds));
   if (options.limit_batches > 0) text += fmt::format(", {} batches an epoch", options.limit_batches);
   return text;
 }
@@ -146,26 +160,33 @@ void print_screen(const Options& options, const Source& source, const Report& re
   const EpochRun run = joined(report.epochs, report.from);
   const Hardware hardware = find_hardware();
   const double batch_bytes_rate = run.seconds > 0 ? static_cast<double>(run.bytes) / run.seconds : 0;
-  fmt::print("{}: {}, {} samples, {}\n", options.source.uri, source.kind(), with_commas(source.size()), format_bytes(source.stored_bytes()));
+  fmt::print("{}: {}, {} samples, {}\n", options.source.uri, source.kind(), with_commas(source.size()),
+             format_bytes(source.stored_bytes()));
   fmt::print("{}\n", describe_run(options, report));
-  fmt::print("{} of {} usable cores, {}\n\n", report.stats.threads == 1 ? "1 thread" : fmt::format("{} threads", report.stats.threads),
+  fmt::print("{} of {} usable cores, {}\n\n",
+             report.stats.threads == 1 ? "1 thread" : fmt::format("{} threads", report.stats.threads),
              hardware.usable_cores, hardware.cpu);
-  fmt::print("  throughput   {} samples/s, {}/s", with_commas(run.throughput()), format_bytes(batch_bytes_rate));
+  fmt::print("  throughput   {} samples/s, {}/s", with_commas(run.throughput()),
+             format_bytes(batch_bytes_rate));
   if (report.from > 0) fmt::print("   (first epoch {})", with_commas(report.epochs.front().throughput()));
   fmt::print("\n  first batch  {}\n", format_seconds(report.epochs.front().first_batch_seconds));
-  fmt::print("  wait         p50 {}, p99 {}\n", format_seconds(percentile(run.waits, 0.5)), format_seconds(percentile(run.waits, 0.99)));
+  fmt::print("  wait         p50 {}, p99 {}\n", format_seconds(percentile(run.waits, 0.5)),
+             format_seconds(percentile(run.waits, 0.99)));
   fmt::print("  stall        {} of the time{}\n", format_percent(run.stall()),
              options.sleep_seconds > 0 ? "" : " (without --sleep the consumer only waits)");
   fmt::print("  memory       {} peak of a budget of {}, rss {}\n", format_bytes(report.stats.memory_peak),
              format_bytes(report.stats.memory_budget), format_bytes(peak_rss_bytes()));
-  fmt::print("  cpu          {} in {} of wall clock\n\n", format_seconds(joined(report.epochs, 0).cpu_seconds), format_seconds(joined(report.epochs, 0).seconds));
+  fmt::print("  cpu          {} in {} of wall clock\n\n",
+             format_seconds(joined(report.epochs, 0).cpu_seconds),
+             format_seconds(joined(report.epochs, 0).seconds));
   const std::string advice = advice_for(report.stats.bottleneck);
-  fmt::print("{}\n  bottleneck   {}{}\n", stage_table(stages_from(report.stats, report.from)), report.stats.bottleneck,
-             advice.empty() ? "" : fmt::format(" ({})", advice));
+  fmt::print("{}\n  bottleneck   {}{}\n", stage_table(stages_from(report.stats, report.from)),
+             report.stats.bottleneck, advice.empty() ? "" : fmt::format(" ({})", advice));
 }
 
 Status run(Options& options) {
-  if (options.shuffle && options.no_shuffle) return fail(ErrorCode::kInvalidArgument, "--shuffle and --no-shuffle: give one of them");
+  if (options.shuffle && options.no_shuffle)
+    return fail(ErrorCode::kInvalidArgument, "--shuffle and --no-shuffle: give one of them");
   options.shuffle = !options.no_shuffle;
   const auto source = open(options.source, Index::kKept);
   if (!source) return std::unexpected(source.error());
@@ -185,35 +206,67 @@ Status run(Options& options) {
 
 std::vector<std::string> dtype_names() {
   std::vector<std::string> names;
-  for (int i = 0; i <= static_cast<int>(DType::kComplex128); ++i) names.emplace_back(name_of(static_cast<DType>(i)));
+  for (int i = 0; i <= static_cast<int>(DType::kComplex128); ++i)
+    names.emplace_back(name_of(static_cast<DType>(i)));
   return names;
 }
 
 void add_pipeline_options(CLI::App& command, Options& options) {
-  command.add_option("--transform", options.transform, "train, eval or none; default: train for images, none for arrays")
-      ->type_name("NAME")->check(one_of({"train", "eval", "none"}));
-  command.add_option("--size", options.size, "Side of the images that train and eval make")->type_name("PIXELS")->check(whole_number(1, 16384))->capture_default_str();
-  command.add_flag_callback("--no-antialias", [&options] { options.antialias = false; }, "Plain bilinear resizing");
-  command.add_option("--dtype", options.dtype, "Of the batches; default: float32 after train and eval, else as stored")
-      ->type_name("DTYPE")->check(one_of(dtype_names()));
-  command.add_option("--layout", options.layout, "NCHW or NHWC")->type_name("LAYOUT")->check(one_of({"NCHW", "NHWC"}))->capture_default_str();
+  command
+      .add_option("--transform", options.transform,
+                  "train, eval or none; default: train for images, none for arrays")
+      ->type_name("NAME")
+      ->check(one_of({"train", "eval", "none"}));
+  command.add_option("--size", options.size, "Side of the images that train and eval make")
+      ->type_name("PIXELS")
+      ->check(whole_number(1, 16384))
+      ->capture_default_str();
+  command.add_flag_callback(
+      "--no-antialias", [&options] { options.antialias = false; }, "Plain bilinear resizing");
+  command
+      .add_option("--dtype", options.dtype,
+                  "Of the batches; default: float32 after train and eval, else as stored")
+      ->type_name("DTYPE")
+      ->check(one_of(dtype_names()));
+  command.add_option("--layout", options.layout, "NCHW or NHWC")
+      ->type_name("LAYOUT")
+      ->check(one_of({"NCHW", "NHWC"}))
+      ->capture_default_str();
   command.add_flag("--shuffle", options.shuffle, "In random order (the default)");
   command.add_flag("--no-shuffle", options.no_shuffle, "In stored order");
-  command.add_option("--seed", options.seed, "Of order and transforms")->type_name("N")->check(whole_number(0, UINT64_MAX))->capture_default_str();
+  command.add_option("--seed", options.seed, "Of order and transforms")
+      ->type_name("N")
+      ->check(whole_number(0, UINT64_MAX))
+      ->capture_default_str();
 }
 
 }  // namespace
 
 Command add_bench(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("bench", "How fast a source loads on this machine, and what holds it back");
+  CLI::App* command =
+      app.add_subcommand("bench", "How fast a source loads on this machine, and what holds it back");
   add_source_option(*command, options->source);
-  command->add_option("--batch", options->batch, "Samples in a batch")->type_name("N")->check(whole_number(1, 10'000'000))->capture_default_str();
-  command->add_option("--threads", options->threads, "Worker threads; default: all usable cores")->type_name("N")->check(whole_number(1, 1024))->envname("PENSTOCK_THREADS");
-  command->add_option("--epochs", options->epochs, "How often to load it all")->type_name("N")->check(whole_number(1, 1'000'000))->capture_default_str();
-  command->add_option("--limit-batches", options->limit_batches, "Stop each epoch after so many batches")->type_name("N")->check(whole_number(1, 1'000'000'000));
-  command->add_option("--sleep", options->sleep_seconds, "After each batch, in place of a training step")->type_name("SECONDS")->check(seconds_up_to(3600));
-  add_size_option(*command, "--memory", options->memory_bytes, "Memory budget, such as 4GiB; default: a quarter of what is free");
+  command->add_option("--batch", options->batch, "Samples in a batch")
+      ->type_name("N")
+      ->check(whole_number(1, 10'000'000))
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "Worker threads; default: all usable cores")
+      ->type_name("N")
+      ->check(whole_number(1, 1024))
+      ->envname("PENSTOCK_THREADS");
+  command->add_option("--epochs", options->epochs, "How often to load it all")
+      ->type_name("N")
+      ->check(whole_number(1, 1'000'000))
+      ->capture_default_str();
+  command->add_option("--limit-batches", options->limit_batches, "Stop each epoch after so many batches")
+      ->type_name("N")
+      ->check(whole_number(1, 1'000'000'000));
+  command->add_option("--sleep", options->sleep_seconds, "After each batch, in place of a training step")
+      ->type_name("SECONDS")
+      ->check(seconds_up_to(3600));
+  add_size_option(*command, "--memory", options->memory_bytes,
+                  "Memory budget, such as 4GiB; default: a quarter of what is free");
   add_pipeline_options(*command, *options);
   command->add_flag("--json", options->json, "Print one JSON object on one line instead of the screen");
   command->footer(kFooter);

@@ -73,13 +73,15 @@ LoaderOptions loader_options(const Options& options) {
 
 void print_data(const Options& options, const Data& data, unsigned threads) {
   const Hardware hardware = find_hardware();
-  const std::string how = data.making_seconds > 0 ? "made in " + format_seconds(data.making_seconds) : "found from an earlier run";
+  const std::string how = data.making_seconds > 0 ? "made in " + format_seconds(data.making_seconds)
+                                                  : "found from an earlier run";
   fmt::print("Penstock {} on {} ({})\n\n", PENSTOCK_VERSION, hardware.cpu,
              hardware.usable_cores == 1 ? "1 core" : fmt::format("{} cores", hardware.usable_cores));
   fmt::print("  data       {} JPEGs, {}, in {} ({})\n", with_commas(data.source->size()),
              format_bytes(data.source->stored_bytes()), options.folder, how);
   fmt::print("  pipeline   shuffle, decode, random resized crop to {}, flip, normalize\n", kSize);
-  fmt::print("  batches    {} images, {}\n\n", options.batch, threads == 1 ? "1 thread" : fmt::format("{} threads", threads));
+  fmt::print("  batches    {} images, {}\n\n", options.batch,
+             threads == 1 ? "1 thread" : fmt::format("{} threads", threads));
   std::fflush(stdout);
 }
 
@@ -87,21 +89,24 @@ void print_results(const LoaderStats& stats) {
   fmt::print("\n{}\n", stage_table(stats.stages));
   const std::string advice = advice_for(stats.bottleneck);
   fmt::print("  bottleneck {}{}\n", stats.bottleneck, advice.empty() ? "" : fmt::format(" ({})", advice));
-  fmt::print("  memory     {} at most, of a budget of {}\n", format_bytes(stats.memory_peak), format_bytes(stats.memory_budget));
+  fmt::print("  memory     {} at most, of a budget of {}\n", format_bytes(stats.memory_peak),
+             format_bytes(stats.memory_budget));
 }
 
 void print_snippet(const Options& options) {
-  fmt::print("\nThe same in Python, with your own folder of images:\n\n"
-             "  import penstock as ps\n"
-             "  for images, labels in ps.Loader(\"your/folder\", batch_size={}, shuffle=True, transform=[\n"
-             "          ps.RandomResizedCrop({}, scale=(0.25, 1)), ps.RandomHorizontalFlip(),\n"
-             "          ps.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))]): ...\n",
-             options.batch, kSize);
+  fmt::print(
+      "\nThe same in Python, with your own folder of images:\n\n"
+      "  import penstock as ps\n"
+      "  for images, labels in ps.Loader(\"your/folder\", batch_size={}, shuffle=True, transform=[\n"
+      "          ps.RandomResizedCrop({}, scale=(0.25, 1)), ps.RandomHorizontalFlip(),\n"
+      "          ps.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))]): ...\n",
+      options.batch, kSize);
 }
 
 Result<std::vector<EpochRun>> run_epochs(Loader& loader, const Options& options) {
   std::vector<EpochRun> epochs;
-  if (!options.json) fmt::print("  {:<10} {:>9} {:>13} {:>10}\n", "epoch", "images/s", "first batch", "seconds");
+  if (!options.json)
+    fmt::print("  {:<10} {:>9} {:>13} {:>10}\n", "epoch", "images/s", "first batch", "seconds");
   for (std::uint64_t epoch = 1; epoch <= options.epochs; ++epoch) {
     EpochRequest request;
     request.label = fmt::format("  epoch {}/{}", epoch, options.epochs);
@@ -118,7 +123,8 @@ Result<std::vector<EpochRun>> run_epochs(Loader& loader, const Options& options)
   return epochs;
 }
 
-void print_json(const Options& options, const Data& data, const std::vector<EpochRun>& epochs, const LoaderStats& stats) {
+void print_json(const Options& options, const Data& data, const std::vector<EpochRun>& epochs,
+                const LoaderStats& stats) {
   nlohmann::ordered_json json = {{"folder", options.folder},
                                  {"images", data.source->size()},
                                  {"stored_bytes", data.source->stored_bytes()},
@@ -159,13 +165,29 @@ Command add_demo(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   std::error_code ignored;
   options->folder = (std::filesystem::temp_directory_path(ignored) / "penstock-demo").string();
-  CLI::App* command = app.add_subcommand("demo", "Make a few hundred JPEGs and load them: a first look at Penstock");
-  command->add_option("--folder", options->folder, "Where the images are made and kept")->type_name("DIR")->capture_default_str();
-  command->add_option("--images", options->images, "How many images")->type_name("N")->check(whole_number(1, 1'000'000))->capture_default_str();
-  command->add_option("--epochs", options->epochs, "How often to load them all")->type_name("N")->check(whole_number(1, 1'000'000))->capture_default_str();
-  command->add_option("--batch", options->batch, "Images in a batch")->type_name("N")->check(whole_number(1, 1'000'000))->capture_default_str();
-  command->add_option("--threads", options->threads, "Worker threads; default: all usable cores")->type_name("N")->check(whole_number(1, 1024))->envname("PENSTOCK_THREADS");
-  add_size_option(*command, "--memory", options->memory_bytes, "Memory budget, such as 2GiB; default: a quarter of what is free");
+  CLI::App* command =
+      app.add_subcommand("demo", "Make a few hundred JPEGs and load them: a first look at Penstock");
+  command->add_option("--folder", options->folder, "Where the images are made and kept")
+      ->type_name("DIR")
+      ->capture_default_str();
+  command->add_option("--images", options->images, "How many images")
+      ->type_name("N")
+      ->check(whole_number(1, 1'000'000))
+      ->capture_default_str();
+  command->add_option("--epochs", options->epochs, "How often to load them all")
+      ->type_name("N")
+      ->check(whole_number(1, 1'000'000))
+      ->capture_default_str();
+  command->add_option("--batch", options->batch, "Images in a batch")
+      ->type_name("N")
+      ->check(whole_number(1, 1'000'000))
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "Worker threads; default: all usable cores")
+      ->type_name("N")
+      ->check(whole_number(1, 1024))
+      ->envname("PENSTOCK_THREADS");
+  add_size_option(*command, "--memory", options->memory_bytes,
+                  "Memory budget, such as 2GiB; default: a quarter of what is free");
   command->add_flag("--json", options->json, "Print one JSON object instead of the screen");
   command->footer(kFooter);
   return {command, [options] { return run(*options); }};

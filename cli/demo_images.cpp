@@ -51,7 +51,9 @@ Status write_marker(const DemoImages& images, std::int64_t bytes) {
   std::ofstream file(path);
   file << marker_of(images, bytes).dump() << "\n";
   file.flush();
-  if (!file) return fail(ErrorCode::kIo, "cannot write there; choose another place with --folder", {images.folder, -1, -1, -1});
+  if (!file)
+    return fail(ErrorCode::kIo, "cannot write there; choose another place with --folder",
+                {images.folder, -1, -1, -1});
   return {};
 }
 
@@ -59,15 +61,22 @@ Status write_marker(const DemoImages& images, std::int64_t bytes) {
 Status prepare_folder(const DemoImages& images) {
   std::error_code error;
   fs::create_directories(images.folder, error);
-  if (error) return fail(ErrorCode::kIo, fmt::format("cannot make the folder ({}); choose another with --folder", error.message()), {images.folder, -1, -1, -1});
+  if (error)
+    return fail(ErrorCode::kIo,
+                fmt::format("cannot make the folder ({}); choose another with --folder", error.message()),
+                {images.folder, -1, -1, -1});
   if (!fs::is_empty(images.folder, error) && !fs::exists(fs::path(images.folder) / kMarker, error))
-    return fail(ErrorCode::kInvalidArgument, "the folder holds files that are not the demo's; choose an empty one with --folder", {images.folder, -1, -1, -1});
+    return fail(ErrorCode::kInvalidArgument,
+                "the folder holds files that are not the demo's; choose an empty one with --folder",
+                {images.folder, -1, -1, -1});
   PENSTOCK_CHECK(write_marker(images, -1));
   for (std::size_t label = 0; label < kDemoClasses; ++label) {
     const fs::path folder = fs::path(images.folder) / demo_class_name(label);
     fs::remove_all(folder, error);
     if (!error && label < images.count) fs::create_directory(folder, error);
-    if (error) return fail(ErrorCode::kIo, fmt::format("cannot make the folder ({})", error.message()), {folder.string(), -1, -1, -1});
+    if (error)
+      return fail(ErrorCode::kIo, fmt::format("cannot make the folder ({})", error.message()),
+                  {folder.string(), -1, -1, -1});
   }
   return {};
 }

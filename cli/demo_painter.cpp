@@ -14,7 +14,9 @@ struct Color {
   float r, g, b;
 };
 
-Color mix(Color a, Color b, float t) { return {a.r + (b.r - a.r) * t, a.g + (b.g - a.g) * t, a.b + (b.b - a.b) * t}; }
+Color mix(Color a, Color b, float t) {
+  return {a.r + (b.r - a.r) * t, a.g + (b.g - a.g) * t, a.b + (b.b - a.b) * t};
+}
 
 // What a class looks like.
 struct Scene {
@@ -44,7 +46,8 @@ struct Size {
 
 // Landscape mostly, portrait often enough, a few square.
 Size choose_size(Draws& draws) {
-  constexpr std::array<Size, 8> sizes = {{{500, 375}, {500, 333}, {500, 375}, {375, 500}, {500, 400}, {333, 500}, {480, 360}, {500, 500}}};
+  constexpr std::array<Size, 8> sizes = {
+      {{500, 375}, {500, 333}, {500, 375}, {375, 500}, {500, 400}, {333, 500}, {480, 360}, {500, 500}}};
   Size size = sizes[draws.below(sizes.size())];
   if (draws.chance(0.25)) {
     const double zoom = draws.uniform(0.75, 1.15);
@@ -77,7 +80,8 @@ void add_octave(Plane& plane, Size size, float cell_x, float cell_y, float ampli
   const Steps rows(size.height, cell_y, static_cast<float>(draws.uniform()));
   const std::size_t width = columns.points();
   std::vector<float> grid(width * rows.points());
-  for (float& value : grid) value = (static_cast<float>(draws.next_u32() >> 8) * (2.0f / 16777216.0f) - 1) * amplitude;
+  for (float& value : grid)
+    value = (static_cast<float>(draws.next_u32() >> 8) * (2.0f / 16777216.0f) - 1) * amplitude;
   std::vector<float> line(width);
   for (std::size_t y = 0; y < rows.at.size(); ++y) {
     const float* above = grid.data() + rows.at[y] * width;
@@ -97,7 +101,8 @@ Plane smooth_noise(Size size, float coarsest, float finest, float persistence, f
   const float sideways = std::sqrt(stretch);
   float amplitude = 1;
   for (float cell = coarsest; cell >= finest; cell /= 2, amplitude *= persistence)
-    add_octave(plane, size, std::max(cell * sideways, 1.5f), std::max(cell / sideways, 1.5f), amplitude, draws);
+    add_octave(plane, size, std::max(cell * sideways, 1.5f), std::max(cell / sideways, 1.5f), amplitude,
+               draws);
   double sum = 0, squares = 0;
   for (const float value : plane) {
     sum += static_cast<double>(value);
@@ -115,7 +120,8 @@ Color palette(const Scene& scene, float t) {
 }
 
 // An ellipse or a turned box over what is there: sharp edge, shaded from one side, textured.
-void paint_object(std::vector<Color>& canvas, const Plane& texture, Size size, const Scene& scene, Draws& draws) {
+void paint_object(std::vector<Color>& canvas, const Plane& texture, Size size, const Scene& scene,
+                  Draws& draws) {
   const float shorter = static_cast<float>(std::min(size.width, size.height));
   const auto draw = [&](double from, double to) { return static_cast<float>(draws.uniform(from, to)); };
   const float reach_x = shorter * draw(0.04, 0.24), reach_y = shorter * draw(0.04, 0.24);
@@ -127,16 +133,20 @@ void paint_object(std::vector<Color>& canvas, const Plane& texture, Size size, c
   const float shade = draw(-0.35, 0.35), rough = draw(4, 16), softness = draw(0.8, 2.5);
 
   const float radius = std::hypot(reach_x, reach_y) + 3;
-  const int left = std::max(0, static_cast<int>(x0 - radius)), right = std::min(size.width - 1, static_cast<int>(x0 + radius));
-  const int top = std::max(0, static_cast<int>(y0 - radius)), bottom = std::min(size.height - 1, static_cast<int>(y0 + radius));
+  const int left = std::max(0, static_cast<int>(x0 - radius)),
+            right = std::min(size.width - 1, static_cast<int>(x0 + radius));
+  const int top = std::max(0, static_cast<int>(y0 - radius)),
+            bottom = std::min(size.height - 1, static_cast<int>(y0 + radius));
   for (int y = top; y <= bottom; ++y)
     for (int x = left; x <= right; ++x) {
       const float dx = static_cast<float>(x) - x0, dy = static_cast<float>(y) - y0;
       const float u = (dx * cosine + dy * sine) / reach_x, v = (dy * cosine - dx * sine) / reach_y;
       const float distance = is_box ? std::max(std::abs(u), std::abs(v)) : std::hypot(u, v);
-      const float cover = std::clamp((1 - distance) * std::min(reach_x, reach_y) / softness + 0.5f, 0.0f, 1.0f);
+      const float cover =
+          std::clamp((1 - distance) * std::min(reach_x, reach_y) / softness + 0.5f, 0.0f, 1.0f);
       if (cover <= 0) continue;
-      const std::size_t at = static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width) + static_cast<std::size_t>(x);
+      const std::size_t at =
+          static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width) + static_cast<std::size_t>(x);
       const float light = 1 + shade * u, grain = rough * texture[at];
       const Color here = {paint.r * light + grain, paint.g * light + grain, paint.b * light + grain};
       canvas[at] = mix(canvas[at], here, cover);
@@ -144,23 +154,28 @@ void paint_object(std::vector<Color>& canvas, const Plane& texture, Size size, c
 }
 
 std::vector<Color> paint_ground(const Plane& texture, Size size, const Scene& scene, Draws& draws) {
-  const Plane warm = smooth_noise(size, 192, 12, 0.7f, 1, draws), cool = smooth_noise(size, 192, 12, 0.7f, 1, draws);
+  const Plane warm = smooth_noise(size, 192, 12, 0.7f, 1, draws),
+              cool = smooth_noise(size, 192, 12, 0.7f, 1, draws);
   const auto draw = [&](double from, double to) { return static_cast<float>(draws.uniform(from, to)); };
   const float contrast = draw(0.17, 0.28), level = draw(0.38, 0.6), tint = draw(4, 12);
   const float across = draw(-0.25, 0.25), down = draw(-0.35, 0.35);
   std::vector<Color> canvas(texture.size());
   for (int y = 0; y < size.height; ++y)
     for (int x = 0; x < size.width; ++x) {
-      const std::size_t at = static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width) + static_cast<std::size_t>(x);
+      const std::size_t at =
+          static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width) + static_cast<std::size_t>(x);
       const float gradient = across * (static_cast<float>(x) / static_cast<float>(size.width) - 0.5f) +
                              down * (static_cast<float>(y) / static_cast<float>(size.height) - 0.5f);
       const Color base = palette(scene, level + contrast * texture[at] + gradient);
-      canvas[at] = {base.r + tint * warm[at], base.g + tint * 0.3f * (cool[at] - warm[at]), base.b - tint * cool[at]};
+      canvas[at] = {base.r + tint * warm[at], base.g + tint * 0.3f * (cool[at] - warm[at]),
+                    base.b - tint * cool[at]};
     }
   return canvas;
 }
 
-std::uint8_t to_byte(float value) { return static_cast<std::uint8_t>(std::clamp(value + 0.5f, 0.0f, 255.0f)); }
+std::uint8_t to_byte(float value) {
+  return static_cast<std::uint8_t>(std::clamp(value + 0.5f, 0.0f, 255.0f));
+}
 
 }  // namespace
 
@@ -180,7 +195,8 @@ Picture paint_demo_picture(std::uint64_t seed, std::uint64_t index, std::size_t 
   const float grain = static_cast<float>(draws.uniform(4, 9));
   for (std::size_t i = 0; i < canvas.size(); ++i) {
     const std::uint32_t bits = draws.next_u32();  // two uniform numbers: their sum is a triangle
-    const float noise = (static_cast<float>(bits & 0xFFFF) + static_cast<float>(bits >> 16)) * (1.0f / 65536.0f) - 1;
+    const float noise =
+        (static_cast<float>(bits & 0xFFFF) + static_cast<float>(bits >> 16)) * (1.0f / 65536.0f) - 1;
     picture.rgb[3 * i] = to_byte(canvas[i].r + grain * 2 * noise);
     picture.rgb[3 * i + 1] = to_byte(canvas[i].g + grain * 2 * noise);
     picture.rgb[3 * i + 2] = to_byte(canvas[i].b + grain * 2 * noise);

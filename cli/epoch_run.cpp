@@ -14,7 +14,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
+double seconds_since(Clock::time_point then) {
+  return std::chrono::duration<double>(Clock::now() - then).count();
+}
 
 }  // namespace
 
@@ -23,7 +25,8 @@ double EpochRun::waited_seconds() const { return std::accumulate(waits.begin(), 
 Result<EpochRun> run_epoch(Loader& loader, const EpochRequest& request) {
   std::uint64_t batches = loader.batches_per_epoch();
   if (request.limit_batches > 0) batches = std::min(batches, request.limit_batches);
-  ProgressBar bar(request.label, std::min(batches * request.batch_size, loader.source().size()), request.unit);
+  ProgressBar bar(request.label, std::min(batches * request.batch_size, loader.source().size()),
+                  request.unit);
 
   EpochRun run;
   const double cpu_before = cpu_seconds();
@@ -39,7 +42,8 @@ Result<EpochRun> run_epoch(Loader& loader, const EpochRequest& request) {
     ++run.batches;
     run.samples += (*batch)->size;
     for (const BatchField& field : (*batch)->fields) run.bytes += field.data ? field.spec.bytes() : 0;
-    if (request.sleep_seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(request.sleep_seconds));
+    if (request.sleep_seconds > 0)
+      std::this_thread::sleep_for(std::chrono::duration<double>(request.sleep_seconds));
     run.seconds = seconds_since(began);
     bar.show(run.samples);
   }

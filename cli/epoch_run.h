@@ -12,7 +12,7 @@
 namespace penstock::cli {
 
 struct EpochRequest {
-  std::string label;                // of the progress bar
+  std::string label;  // of the progress bar
   std::string unit = "samples";
   std::uint64_t batch_size = 1;
   std::uint64_t limit_batches = 0;  // 0: all

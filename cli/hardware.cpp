@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 // jpeglib.h wants FILE and size_t.
+#include <jpeglib.h>
 #include <cstddef>
 #include <cstdio>
 #include <fstream>
-#include <jpeglib.h>
 
 #include "base/machine.h"
 
@@ -40,7 +40,8 @@ Hardware find_hardware() {
   if (hardware.cpu.empty()) hardware.cpu = value_in("/proc/device-tree/model", "");  // ARM boards
   if (hardware.cpu.empty() && is_known) hardware.cpu = system.machine;
   hardware.usable_cores = usable_cpus();
-  hardware.memory_bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  hardware.memory_bytes =
+      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   hardware.memory_free_bytes = free_memory_bytes();
   hardware.os = value_in("/etc/os-release", "PRETTY_NAME");
   if (is_known) hardware.kernel = fmt::format("{} {} {}", system.sysname, system.release, system.machine);

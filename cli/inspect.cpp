@@ -78,7 +78,8 @@ std::vector<ClassCount> count_classes(const Source& source) {
   while (label < source.fields().size() && source.fields()[label].kind != FieldKind::kInteger) ++label;
   if (label == source.fields().size()) return counts;
   for (std::uint64_t i = 0; i < source.size(); ++i)
-    if (const auto value = static_cast<std::size_t>(source.integer(i, label)); value < counts.size()) ++counts[value].samples;
+    if (const auto value = static_cast<std::size_t>(source.integer(i, label)); value < counts.size())
+      ++counts[value].samples;
   return counts;
 }
 
@@ -98,7 +99,8 @@ Result<std::vector<BatchField>> read_sample(const SourcePtr& source, std::uint64
 }
 
 void count_shape(std::vector<ShapeCount>& shapes, const BatchField& field) {
-  const auto found = std::ranges::find_if(shapes, [&](const ShapeCount& one) { return one.field == field.name && one.spec == field.spec; });
+  const auto found = std::ranges::find_if(
+      shapes, [&](const ShapeCount& one) { return one.field == field.name && one.spec == field.spec; });
   if (found != shapes.end())
     ++found->samples;
   else
@@ -129,7 +131,8 @@ Findings look_at(const SourcePtr& source) {
   }
   std::ranges::stable_sort(findings.shapes, std::greater{}, &ShapeCount::samples);
   const std::uint64_t good = findings.sampled - findings.broken.size();
-  if (good > 0) findings.decoded_bytes = bytes / static_cast<double>(good) * static_cast<double>(source->size());
+  if (good > 0)
+    findings.decoded_bytes = bytes / static_cast<double>(good) * static_cast<double>(source->size());
   return findings;
 }
 
@@ -140,15 +143,16 @@ double share_held(std::uint64_t memory_bytes, double data_bytes) {
 void print_classes(const std::vector<ClassCount>& classes) {
   if (classes.empty()) return;
   std::string names;
-  for (std::size_t i = 0; i < std::min(classes.size(), kListed); ++i) names += (i ? ", " : "") + classes[i].name;
+  for (std::size_t i = 0; i < std::min(classes.size(), kListed); ++i)
+    names += (i ? ", " : "") + classes[i].name;
   if (classes.size() > kListed) names += ", ...";
   const auto [smallest, largest] = std::ranges::minmax_element(classes, {}, &ClassCount::samples);
   fmt::print("  classes    {}: {}\n", with_commas(classes.size()), names);
   if (smallest->samples == largest->samples)
     fmt::print("             {} samples each\n", with_commas(smallest->samples));
   else
-    fmt::print("             smallest {} ({}), largest {} ({})\n", smallest->name, with_commas(smallest->samples),
-               largest->name, with_commas(largest->samples));
+    fmt::print("             smallest {} ({}), largest {} ({})\n", smallest->name,
+               with_commas(smallest->samples), largest->name, with_commas(largest->samples));
 }
 
 // "300..512 x 337..539 x 3 uint8": where there are too many shapes to list. Nothing where their
@@ -165,13 +169,16 @@ std::string describe_range(const std::vector<ShapeCount>& shapes) {
   }
   std::string text;
   for (std::size_t axis = 0; axis < low.size(); ++axis)
-    text += fmt::format("{}{}", axis ? " x " : "", low[axis] == high[axis] ? fmt::format("{}", low[axis]) : fmt::format("{}..{}", low[axis], high[axis]));
+    text += fmt::format("{}{}", axis ? " x " : "",
+                        low[axis] == high[axis] ? fmt::format("{}", low[axis])
+                                                : fmt::format("{}..{}", low[axis], high[axis]));
   return fmt::format("{} {}", text, name_of(first.dtype));
 }
 
 void print_shapes_of(const std::string& field, const Source& source, const Findings& findings) {
   std::vector<ShapeCount> shapes;
-  std::ranges::copy_if(findings.shapes, std::back_inserter(shapes), [&](const ShapeCount& one) { return one.field == field; });
+  std::ranges::copy_if(findings.shapes, std::back_inserter(shapes),
+                       [&](const ShapeCount& one) { return one.field == field; });
   if (shapes.empty()) return;
   const std::string range = shapes.size() > kListed ? describe_range(shapes) : std::string();
   if (!range.empty()) {
@@ -186,7 +193,8 @@ void print_shapes_of(const std::string& field, const Source& source, const Findi
 }
 
 void print_screen(const Options& options, const Source& source, const Findings& findings) {
-  const auto samples = static_cast<double>(source.size()), stored = static_cast<double>(source.stored_bytes());
+  const auto samples = static_cast<double>(source.size()),
+             stored = static_cast<double>(source.stored_bytes());
   fmt::print("{}\n\n", options.source.uri);
   fmt::print("  kind       {}\n", source.kind());
   fmt::print("  samples    {}\n", with_commas(source.size()));
@@ -194,17 +202,22 @@ void print_screen(const Options& options, const Source& source, const Findings& 
   for (const FieldInfo& field : source.fields()) print_shapes_of(field.name, source, findings);
   fmt::print("  stored     {}, {} a sample\n", format_bytes(stored), format_bytes(stored / samples));
   if (findings.decoded_bytes >= 0) {
-    fmt::print("  decoded    {}, {} a sample{}\n", format_bytes(findings.decoded_bytes), format_bytes(findings.decoded_bytes / samples),
+    fmt::print("  decoded    {}, {} a sample{}\n", format_bytes(findings.decoded_bytes),
+               format_bytes(findings.decoded_bytes / samples),
                findings.shapes.size() > 1 ? " (estimate)" : "");
     if (stored > 0) fmt::print("  K          {:.2f} = decoded / stored\n", findings.decoded_bytes / stored);
   }
-  fmt::print("  memory     {} would hold {} as stored", format_bytes(options.memory_bytes), format_percent(share_held(options.memory_bytes, stored)));
-  if (findings.decoded_bytes >= 0) fmt::print(", {} decoded", format_percent(share_held(options.memory_bytes, findings.decoded_bytes)));
+  fmt::print("  memory     {} would hold {} as stored", format_bytes(options.memory_bytes),
+             format_percent(share_held(options.memory_bytes, stored)));
+  if (findings.decoded_bytes >= 0)
+    fmt::print(", {} decoded", format_percent(share_held(options.memory_bytes, findings.decoded_bytes)));
   fmt::print("\n");
   if (findings.broken.empty()) return;
   fmt::print("  broken     {} of {} sampled\n", findings.broken.size(), findings.sampled);
-  for (std::size_t i = 0; i < std::min(findings.broken.size(), kListed); ++i) fmt::print("             {}\n", findings.broken[i].describe());
-  if (findings.broken.size() > kListed) fmt::print("             and {} more (--json lists them)\n", findings.broken.size() - kListed);
+  for (std::size_t i = 0; i < std::min(findings.broken.size(), kListed); ++i)
+    fmt::print("             {}\n", findings.broken[i].describe());
+  if (findings.broken.size() > kListed)
+    fmt::print("             and {} more (--json lists them)\n", findings.broken.size() - kListed);
 }
 
 nlohmann::ordered_json classes_json(const std::vector<ClassCount>& classes) {
@@ -218,21 +231,31 @@ nlohmann::ordered_json classes_json(const std::vector<ClassCount>& classes) {
 }
 
 nlohmann::ordered_json sampled_json(const Findings& findings) {
-  nlohmann::ordered_json json = {{"samples", findings.sampled}, {"shapes", nlohmann::ordered_json::array()}, {"broken", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json json = {{"samples", findings.sampled},
+                                 {"shapes", nlohmann::ordered_json::array()},
+                                 {"broken", nlohmann::ordered_json::array()}};
   for (const ShapeCount& one : findings.shapes)
-    json["shapes"].push_back({{"field", one.field}, {"shape", one.spec.shape}, {"dtype", name_of(one.spec.dtype)}, {"samples", one.samples}});
+    json["shapes"].push_back({{"field", one.field},
+                              {"shape", one.spec.shape},
+                              {"dtype", name_of(one.spec.dtype)},
+                              {"samples", one.samples}});
   for (const Error& error : findings.broken)
-    json["broken"].push_back({{"uri", error.where.uri}, {"offset", error.where.offset}, {"length", error.where.length},
-                              {"sample", error.where.sample}, {"message", error.message}});
+    json["broken"].push_back({{"uri", error.where.uri},
+                              {"offset", error.where.offset},
+                              {"length", error.where.length},
+                              {"sample", error.where.sample},
+                              {"message", error.message}});
   return json;
 }
 
 void print_json(const Options& options, const Source& source, const Findings& findings) {
   const auto stored = static_cast<double>(source.stored_bytes());
   const bool is_known = findings.decoded_bytes >= 0;
-  nlohmann::ordered_json json = {{"uri", options.source.uri}, {"kind", source.kind()}, {"samples", source.size()}};
+  nlohmann::ordered_json json = {
+      {"uri", options.source.uri}, {"kind", source.kind()}, {"samples", source.size()}};
   json["fields"] = nlohmann::ordered_json::array();
-  for (const FieldInfo& field : source.fields()) json["fields"].push_back({{"name", field.name}, {"kind", name_of(field.kind)}});
+  for (const FieldInfo& field : source.fields())
+    json["fields"].push_back({{"name", field.name}, {"kind", name_of(field.kind)}});
   json["classes"] = classes_json(findings.classes);
   json["stored_bytes"] = source.stored_bytes();
   json["sampled"] = sampled_json(findings);
@@ -240,7 +263,9 @@ void print_json(const Options& options, const Source& source, const Findings& fi
   json["k"] = nullptr;
   if (is_known) json["decoded_bytes"] = static_cast<std::uint64_t>(findings.decoded_bytes);
   if (is_known && stored > 0) json["k"] = findings.decoded_bytes / stored;
-  json["memory"] = {{"budget", options.memory_bytes}, {"holds_stored", share_held(options.memory_bytes, stored)}, {"holds_decoded", nullptr}};
+  json["memory"] = {{"budget", options.memory_bytes},
+                    {"holds_stored", share_held(options.memory_bytes, stored)},
+                    {"holds_decoded", nullptr}};
   if (is_known) json["memory"]["holds_decoded"] = share_held(options.memory_bytes, findings.decoded_bytes);
   fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
@@ -260,7 +285,8 @@ Status run(const Options& options) {
 
 Command add_inspect(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("inspect", "What a source holds, its size decoded, and what fits in memory");
+  CLI::App* command =
+      app.add_subcommand("inspect", "What a source holds, its size decoded, and what fits in memory");
   add_source_option(*command, options->source);
   add_size_option(*command, "--memory", options->memory_bytes, "Budget to compare with; default: 8GiB");
   command->add_flag("--json", options->json, "Print one JSON object instead of the screen");

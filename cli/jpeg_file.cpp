@@ -1,12 +1,12 @@
 #include "jpeg_file.h"
 
+#include <jpeglib.h>
 #include <cerrno>
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <jpeglib.h>
 #include <memory>
 
 namespace penstock::cli {
@@ -22,7 +22,9 @@ bool encode(const Picture& picture, int quality, unsigned char** bytes, unsigned
   jpeg_compress_struct jpeg;
   ErrorExit errors;
   jpeg.err = jpeg_std_error(&errors.manager);
-  errors.manager.error_exit = [](j_common_ptr info) { std::longjmp(reinterpret_cast<ErrorExit*>(info->err)->jump, 1); };
+  errors.manager.error_exit = [](j_common_ptr info) {
+    std::longjmp(reinterpret_cast<ErrorExit*>(info->err)->jump, 1);
+  };
   if (setjmp(errors.jump) != 0) {
     jpeg_destroy_compress(&jpeg);
     return false;
@@ -47,7 +49,8 @@ bool encode(const Picture& picture, int quality, unsigned char** bytes, unsigned
 }
 
 std::unexpected<Error> cannot_write(const std::string& path) {
-  return fail(ErrorCode::kIo, std::string("cannot write it (") + std::strerror(errno) + ")", {path, -1, -1, -1});
+  return fail(ErrorCode::kIo, std::string("cannot write it (") + std::strerror(errno) + ")",
+              {path, -1, -1, -1});
 }
 
 }  // namespace
@@ -61,7 +64,8 @@ Status write_jpeg(const Picture& picture, int quality, const std::string& path) 
 
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wb"), std::fclose);
   if (!file) return cannot_write(path);
-  if (std::fwrite(bytes, 1, size, file.get()) != size || std::fflush(file.get()) != 0) return cannot_write(path);
+  if (std::fwrite(bytes, 1, size, file.get()) != size || std::fflush(file.get()) != 0)
+    return cannot_write(path);
   return {};
 }
 

@@ -39,9 +39,11 @@ int unknown_command(const std::string& word, const std::vector<Command>& command
   for (const Command& command : commands) names.push_back(command.app->get_name());
   std::string hint = or_nearest(word, names);
   for (const std::string& name : names)  // letters swapped: two edits, yet one slip
-    if (hint.empty() && std::ranges::is_permutation(word, name)) hint = fmt::format("; did you mean {}?", name);
-  return wrong_usage(fmt::format("no command \"{}\"{}", word,
-                                 hint.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : hint));
+    if (hint.empty() && std::ranges::is_permutation(word, name))
+      hint = fmt::format("; did you mean {}?", name);
+  return wrong_usage(
+      fmt::format("no command \"{}\"{}", word,
+                  hint.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : hint));
 }
 
 int unknown_argument(const CLI::App& app) {
@@ -53,8 +55,10 @@ int unknown_argument(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : asked.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  const std::string help = chosen.empty() ? "penstock --help" : fmt::format("penstock {} --help", asked.get_name());
-  if (!word.starts_with('-')) return wrong_usage(fmt::format("unexpected argument \"{}\"; see {}", word, help));
+  const std::string help =
+      chosen.empty() ? "penstock --help" : fmt::format("penstock {} --help", asked.get_name());
+  if (!word.starts_with('-'))
+    return wrong_usage(fmt::format("unexpected argument \"{}\"; see {}", word, help));
   const std::string hint = or_nearest(spelled, names);
   return wrong_usage(fmt::format("no option {}{}", spelled, hint.empty() ? "; see " + help : hint));
 }

@@ -8,8 +8,12 @@
 namespace penstock::cli {
 
 void add_source_option(CLI::App& app, SourceOption& option) {
-  app.add_option("URI", option.uri, "A folder of images or .npy files, one .npy file, or a pattern")->required()->type_name("");
-  app.add_option("--kind", option.kind, "images or npy; default: found out")->type_name("KIND")->check(one_of({"images", "npy"}));
+  app.add_option("URI", option.uri, "A folder of images or .npy files, one .npy file, or a pattern")
+      ->required()
+      ->type_name("");
+  app.add_option("--kind", option.kind, "images or npy; default: found out")
+      ->type_name("KIND")
+      ->check(one_of({"images", "npy"}));
 }
 
 Result<SourcePtr> open(const SourceOption& option, Index index) {

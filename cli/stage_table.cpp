@@ -29,13 +29,15 @@ Stages stages_from(const LoaderStats& stats, std::size_t first_epoch) {
 std::string stage_table(const Stages& stages) {
   double all = 0;
   for (std::size_t i = 0; i < kWork; ++i) all += stages[i].seconds;
-  std::string text = fmt::format("  {:<10} {:>9} {:>7} {:>12} {:>11}\n", "stage", "thread s", "share", "per sample", "out");
+  std::string text =
+      fmt::format("  {:<10} {:>9} {:>7} {:>12} {:>11}\n", "stage", "thread s", "share", "per sample", "out");
   for (std::size_t i = 0; i < kWork; ++i) {
     const StageStats& stage = stages[i];
     if (stage.items == 0) continue;
     const double share = all > 0 ? stage.seconds / all : 0;
-    text += fmt::format("  {:<10} {:>9.2f} {:>7} {:>12} {:>11}  {}\n", name_of(static_cast<Stage>(i)), stage.seconds,
-                        format_percent(share), format_seconds(stage.seconds / static_cast<double>(stage.items)),
+    text += fmt::format("  {:<10} {:>9.2f} {:>7} {:>12} {:>11}  {}\n", name_of(static_cast<Stage>(i)),
+                        stage.seconds, format_percent(share),
+                        format_seconds(stage.seconds / static_cast<double>(stage.items)),
                         stage.bytes ? format_bytes(stage.bytes) : "",
                         std::string(static_cast<std::size_t>(share * kBarWidth + 0.5), '#'));
   }

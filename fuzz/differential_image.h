@@ -22,15 +22,18 @@ inline std::vector<std::byte> pixels_of(const PixelView& view, int bytes) {
   std::vector<std::byte> out;
   for (int y = 0; y < view.height; ++y)
     for (int x = 0; x < view.width; ++x)
-      for (int c = 0; c < (bytes == 4 ? 3 : 1); ++c) out.push_back(view.data[y * view.row_stride + x * bytes + c]);
+      for (int c = 0; c < (bytes == 4 ? 3 : 1); ++c)
+        out.push_back(view.data[y * view.row_stride + x * bytes + c]);
   return out;
 }
 
 inline void check_regions(ImageCodec& codec, ConstBytes encoded) {
   const auto header = codec.open(encoded);
   if (!header) return;
-  if (header->width < 1 || header->height < 1 || header->orientation < 1 || header->orientation > 8) broken("a sane header");
-  Draws draws(encoded.size(), static_cast<std::uint64_t>(header->width), static_cast<std::uint64_t>(header->height));
+  if (header->width < 1 || header->height < 1 || header->orientation < 1 || header->orientation > 8)
+    broken("a sane header");
+  Draws draws(encoded.size(), static_cast<std::uint64_t>(header->width),
+              static_cast<std::uint64_t>(header->height));
   for (const PixelFormat format : {PixelFormat::kRgbx, PixelFormat::kGrey, PixelFormat::kIndex}) {
     const int bytes = bytes_per_pixel(format);
     const DecodeRequest whole{{0, 0, header->width, header->height}, format, 1};
@@ -74,7 +77,8 @@ inline void check_image(MakeCodec make, ConstBytes other, ConstBytes encoded, co
     return pixels_of(*view, 4);
   };
   if (!other.empty()) (void)decode(*used, other);
-  if (decode(*used, encoded) != decode(*fresh, encoded)) broken("pixels that do not depend on the picture before");
+  if (decode(*used, encoded) != decode(*fresh, encoded))
+    broken("pixels that do not depend on the picture before");
 }
 
 // Small pictures only, so that an input takes milliseconds.

@@ -36,6 +36,7 @@ std::vector<std::byte> other_picture() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2 || data[0] != 0xFF || data[1] != 0xD8) return -1;
   static const std::vector<std::byte> other = other_picture();
-  penstock::check_image(penstock::make_jpeg_codec, other, penstock::as_bytes(data, size), penstock::fuzz_limits());
+  penstock::check_image(penstock::make_jpeg_codec, other, penstock::as_bytes(data, size),
+                        penstock::fuzz_limits());
   return 0;
 }

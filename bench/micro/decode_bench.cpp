@@ -1,8 +1,8 @@
 // Decoding all of a JPEG against decoding the middle quarter of it.
 #include <benchmark/benchmark.h>
 
-#include <cstdio>  // jpeglib.h needs FILE
 #include <jpeglib.h>
+#include <cstdio>  // jpeglib.h needs FILE
 
 #include <cmath>
 #include <cstdlib>
@@ -21,7 +21,8 @@ std::vector<std::byte> encode_jpeg() {
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     const double x = static_cast<double>(i / 3 % kWidth), y = static_cast<double>(i / 3 / kWidth);
     state = state * 1664525u + 1013904223u;
-    pixels[i] = static_cast<unsigned char>(120 + 60 * std::sin(x / 31 + static_cast<double>(i % 3)) + 40 * std::cos(y / 17) + (state >> 28));
+    pixels[i] = static_cast<unsigned char>(120 + 60 * std::sin(x / 31 + static_cast<double>(i % 3)) +
+                                           40 * std::cos(y / 17) + (state >> 28));
   }
   jpeg_compress_struct info{};
   jpeg_error_mgr errors{};

@@ -41,6 +41,7 @@ int main(int count, char** arguments) {
     }
   }
   for (std::size_t c = 0; c < sums.size(); ++c)
-    std::printf("%-20s %6.1f over %.0f images\n", (*source)->classes()[c].c_str(), counts[c] > 0 ? sums[c] / counts[c] : 0.0, counts[c]);
+    std::printf("%-20s %6.1f over %.0f images\n", (*source)->classes()[c].c_str(),
+                counts[c] > 0 ? sums[c] / counts[c] : 0.0, counts[c]);
   return 0;
 }

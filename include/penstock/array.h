@@ -10,12 +10,25 @@
 namespace penstock {
 
 enum class DType : std::uint8_t {
-  kBool, kUInt8, kInt8, kUInt16, kInt16, kUInt32, kInt32, kUInt64, kInt64,
-  kFloat16, kBFloat16, kFloat32, kFloat64, kComplex64, kComplex128,
+  kBool,
+  kUInt8,
+  kInt8,
+  kUInt16,
+  kInt16,
+  kUInt32,
+  kInt32,
+  kUInt64,
+  kInt64,
+  kFloat16,
+  kBFloat16,
+  kFloat32,
+  kFloat64,
+  kComplex64,
+  kComplex128,
 };
 
 std::size_t size_of(DType dtype);
-std::string_view name_of(DType dtype);                      // "float32"
+std::string_view name_of(DType dtype);  // "float32"
 std::optional<DType> dtype_named(std::string_view name);
 
 using Shape = std::vector<std::int64_t>;

@@ -22,29 +22,29 @@ enum class OnError : std::uint8_t { kRaise, kSkip, kReplace };
 enum class BatchLayout : std::uint8_t { kNchw, kNhwc };
 
 struct LoaderOptions {
-  std::uint64_t batch_size = 1;            // per rank
-  std::vector<std::string> fields;         // empty: the source's own, then derived ones
+  std::uint64_t batch_size = 1;                // per rank
+  std::vector<std::string> fields;             // empty: the source's own, then derived ones
   std::map<std::string, std::string> renamed;  // name in transforms and batch -> field of the source
-  std::vector<FieldTransform> transforms;  // at most one a field
+  std::vector<FieldTransform> transforms;      // at most one a field
 
   ShuffleMode shuffle = ShuffleMode::kOff;
-  std::uint64_t shuffle_window = 16;       // storage units
+  std::uint64_t shuffle_window = 16;  // storage units
   std::shared_ptr<const std::vector<std::uint64_t>> sampler;
   std::shared_ptr<const std::vector<double>> weights;
   std::uint64_t seed = 0;
-  std::uint64_t epoch_size = 0;            // 0: all
+  std::uint64_t epoch_size = 0;  // 0: all
   bool drop_last = false;
 
   std::uint32_t rank = 0, world_size = 1;
-  unsigned threads = 0;                    // 0: what affinity and cgroup allow, over local ranks
+  unsigned threads = 0;  // 0: what affinity and cgroup allow, over local ranks
   std::uint32_t local_ranks = 1;
-  std::uint64_t prefetch = 0;              // batches ahead; 0: by bytes
-  std::uint64_t memory_bytes = 0;          // 0: a quarter of what is free, over local ranks
+  std::uint64_t prefetch = 0;      // batches ahead; 0: by bytes
+  std::uint64_t memory_bytes = 0;  // 0: a quarter of what is free, over local ranks
 
   OnError on_error = OnError::kRaise;
-  double max_skip = 0.001;                 // of an epoch; one bad sample is always allowed
+  double max_skip = 0.001;  // of an epoch; one bad sample is always allowed
 
-  std::optional<DType> dtype;              // of images and arrays
+  std::optional<DType> dtype;  // of images and arrays
   BatchLayout layout = BatchLayout::kNchw;
 };
 
@@ -70,7 +70,7 @@ struct LoaderState {
   std::uint64_t order = 0;        // of the order
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
-  std::uint64_t position = 0;     // samples delivered of this epoch, over all ranks
+  std::uint64_t position = 0;  // samples delivered of this epoch, over all ranks
   std::uint64_t epoch_size = 0;
 };
 

@@ -58,8 +58,8 @@ inline std::unexpected<Error> fail(ErrorCode code, std::string message, Where wh
 }  // namespace penstock
 
 // Returns the error of a Result to the caller; otherwise goes on.
-#define PENSTOCK_CHECK(expression)                                          \
-  do {                                                                      \
-    if (auto penstock_status_ = (expression); !penstock_status_)            \
-      return std::unexpected(std::move(penstock_status_).error());          \
+#define PENSTOCK_CHECK(expression)                                 \
+  do {                                                             \
+    if (auto penstock_status_ = (expression); !penstock_status_)   \
+      return std::unexpected(std::move(penstock_status_).error()); \
   } while (false)

@@ -37,7 +37,7 @@ struct Extent {
   std::uint64_t length = 0;
   std::int64_t modified_ns = 0;  // of the object when it was indexed
   std::uint64_t object_bytes = 0;
-  bool shared_object = false;    // other samples live in it too: worth keeping open
+  bool shared_object = false;  // other samples live in it too: worth keeping open
 };
 
 // How the arrays of a field are stored, where all samples agree.
@@ -83,9 +83,9 @@ class Source {
 using SourcePtr = std::shared_ptr<const Source>;
 
 struct OpenOptions {
-  std::string kind;   // "", "images", "npy": detected where empty
-  std::string masks;  // image folders: a folder with a mask for each image
-  std::string cache_dir;             // where indexes are kept; "": PENSTOCK_CACHE_DIR or the user's
+  std::string kind;       // "", "images", "npy": detected where empty
+  std::string masks;      // image folders: a folder with a mask for each image
+  std::string cache_dir;  // where indexes are kept; "": PENSTOCK_CACHE_DIR or the user's
   bool keep_index = true;
   std::function<bool(std::uint64_t files)> progress;  // now and then, from the calling thread; false stops
   std::function<void(const std::string&)> warn;

@@ -25,12 +25,12 @@ struct StageStats {
 
 // planned = delivered + skipped + failed.
 struct Counts {
-  std::uint64_t planned = 0;    // samples of all batches that were asked for and came to an end
+  std::uint64_t planned = 0;  // samples of all batches that were asked for and came to an end
   std::uint64_t delivered = 0;
-  std::uint64_t skipped = 0;    // bad samples left out (on_error="skip")
-  std::uint64_t failed = 0;     // samples of a batch that raised
-  std::uint64_t padded = 0;     // delivered samples that another rank has too
-  std::uint64_t replaced = 0;   // delivered samples that stand in for bad ones
+  std::uint64_t skipped = 0;   // bad samples left out (on_error="skip")
+  std::uint64_t failed = 0;    // samples of a batch that raised
+  std::uint64_t padded = 0;    // delivered samples that another rank has too
+  std::uint64_t replaced = 0;  // delivered samples that stand in for bad ones
   std::uint64_t batches = 0;
 };
 
@@ -47,7 +47,7 @@ struct LoaderStats {
   std::array<StageStats, kStages> stages{};
   double first_batch_seconds = 0;  // from the loader's construction to its first batch
   std::vector<EpochStats> epochs;
-  std::vector<Error> errors;       // the first hundred
+  std::vector<Error> errors;  // the first hundred
 
   std::uint64_t queue_capacity = 0, queue_ready = 0, queue_bytes = 0;
   std::uint64_t memory_budget = 0, memory_peak = 0, memory_lent = 0;

@@ -107,10 +107,9 @@ struct Map {
   std::function<Result<OwnedArray>(const ArraySpec& spec, const void* data)> function;
 };
 
-using Transform =
-    std::variant<Decode, Resize, CenterCrop, RandomCrop, RandomResizedCrop, RandomHorizontalFlip,
-                 RandomVerticalFlip, ColorJitter, Normalize, Cast, Pad, RandomFlip3D, RandomRot90,
-                 OneHot, Map>;
+using Transform = std::variant<Decode, Resize, CenterCrop, RandomCrop, RandomResizedCrop,
+                               RandomHorizontalFlip, RandomVerticalFlip, ColorJitter, Normalize, Cast, Pad,
+                               RandomFlip3D, RandomRot90, OneHot, Map>;
 
 // The transforms of one field. `derive_from` names another field whose result this one starts
 // from, instead of a field of the source.

@@ -24,15 +24,25 @@ void release_owner(void* pointer) noexcept {
 nb::dlpack::dtype dlpack_type(DType dtype) {
   using Code = nb::dlpack::dtype_code;
   const auto make = [&](Code code) {
-    return nb::dlpack::dtype{static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * size_of(dtype)), 1};
+    return nb::dlpack::dtype{static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(8 * size_of(dtype)),
+                             1};
   };
   switch (dtype) {
     case DType::kBool: return make(Code::Bool);
-    case DType::kUInt8: case DType::kUInt16: case DType::kUInt32: case DType::kUInt64: return make(Code::UInt);
-    case DType::kInt8: case DType::kInt16: case DType::kInt32: case DType::kInt64: return make(Code::Int);
-    case DType::kFloat16: case DType::kFloat32: case DType::kFloat64: return make(Code::Float);
+    case DType::kUInt8:
+    case DType::kUInt16:
+    case DType::kUInt32:
+    case DType::kUInt64: return make(Code::UInt);
+    case DType::kInt8:
+    case DType::kInt16:
+    case DType::kInt32:
+    case DType::kInt64: return make(Code::Int);
+    case DType::kFloat16:
+    case DType::kFloat32:
+    case DType::kFloat64: return make(Code::Float);
     case DType::kBFloat16: return make(Code::Bfloat);
-    case DType::kComplex64: case DType::kComplex128: return make(Code::Complex);
+    case DType::kComplex64:
+    case DType::kComplex128: return make(Code::Complex);
   }
   return make(Code::UInt);
 }
@@ -69,7 +79,8 @@ Result<OwnedArray> array_from_python(nb::handle value) {
   if (!dtype) return fail(ErrorCode::kCallback, "Map returned an array of a type that is not read");
   OwnedArray out;
   out.spec.dtype = *dtype;
-  for (std::size_t i = 0; i < view.ndim(); ++i) out.spec.shape.push_back(static_cast<std::int64_t>(view.shape(i)));
+  for (std::size_t i = 0; i < view.ndim(); ++i)
+    out.spec.shape.push_back(static_cast<std::int64_t>(view.shape(i)));
   // ascontiguousarray makes a number into an array of one.
   if (nb::cast<int>(nb::module_::import_("numpy").attr("ndim")(value)) == 0) out.spec.shape.clear();
   auto* kept = new nb::object(array);

@@ -49,7 +49,8 @@ nb::dict error_dict(const Error& error) {
 }
 
 void raise(const Error& error) {
-  const nb::object exception = nb::module_::import_("penstock.errors").attr("_from_core")(error_dict(error), file_text(error.describe()));
+  const nb::object exception = nb::module_::import_("penstock.errors")
+                                   .attr("_from_core")(error_dict(error), file_text(error.describe()));
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
   throw nb::python_error();
 }

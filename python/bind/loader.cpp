@@ -39,13 +39,17 @@ DType parse_dtype(const std::string& name) {
 }
 
 template <typename T>
-T choose(const char* keyword, const std::string& value, std::initializer_list<std::pair<const char*, T>> choices) {
+T choose(const char* keyword, const std::string& value,
+         std::initializer_list<std::pair<const char*, T>> choices) {
   std::string known;
   for (const auto& [name, choice] : choices) {
     if (value == name) return choice;
     known += std::string(known.empty() ? "" : ", ") + "\"" + name + "\"";
   }
-  raise({ErrorCode::kInvalidArgument, std::string(keyword) + "=\"" + value + "\": wants one of " + known, {}, false});
+  raise({ErrorCode::kInvalidArgument,
+         std::string(keyword) + "=\"" + value + "\": wants one of " + known,
+         {},
+         false});
 }
 
 nb::dict stage_dict(const std::array<StageStats, kStages>& stages) {
@@ -76,7 +80,8 @@ void add_counts(nb::dict& out, const Counts& counts) {
 // may share it, the engine's loader has one consumer: hence the mutex, never taken under the GIL.
 class LoaderHandle {
  public:
-  explicit LoaderHandle(std::unique_ptr<Loader> loader) : shared_(new Shared{std::move(loader), {}, {}, {}}) {}
+  explicit LoaderHandle(std::unique_ptr<Loader> loader)
+      : shared_(new Shared{std::move(loader), {}, {}, {}}) {}
   LoaderHandle(LoaderHandle&&) = default;
   ~LoaderHandle() { close(); }
 
@@ -106,7 +111,8 @@ class LoaderHandle {
   nb::object next(bool as_numpy) {
     Batch batch;
     while (true) {
-      const auto got = value_or_raise(use([&](Loader& loader) { return loader.next(batch, kBetweenSignals); }));
+      const auto got =
+          value_or_raise(use([&](Loader& loader) { return loader.next(batch, kBetweenSignals); }));
       if (got == Loader::Next::kEnd) return nb::none();
       if (got == Loader::Next::kBatch) break;
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -156,17 +162,21 @@ class LoaderHandle {
   void load_state(const std::map<std::string, std::uint64_t>& state) {
     const auto get = [&](const char* name) {
       const auto found = state.find(name);
-      if (found == state.end()) raise({ErrorCode::kInvalidArgument, std::string("the state lacks \"") + name + "\"", {}, false});
+      if (found == state.end())
+        raise({ErrorCode::kInvalidArgument, std::string("the state lacks \"") + name + "\"", {}, false});
       return found->second;
     };
-    if (get("version") != 1) raise({ErrorCode::kInvalidArgument, "the state is of another version", {}, false});
-    const LoaderState own{get("fingerprint"), get("order"), get("seed"), get("epoch"), get("position"), get("epoch_size")};
+    if (get("version") != 1)
+      raise({ErrorCode::kInvalidArgument, "the state is of another version", {}, false});
+    const LoaderState own{get("fingerprint"), get("order"),    get("seed"),
+                          get("epoch"),       get("position"), get("epoch_size")};
     value_or_raise(use([&](Loader& loader) { return loader.load_state(own); }));
   }
 
   std::vector<std::string> field_names() const {
     std::vector<std::string> names;
-    for (const BatchField& field : use([](Loader& loader) { return loader.sample_fields(); })) names.push_back(field.name);
+    for (const BatchField& field : use([](Loader& loader) { return loader.sample_fields(); }))
+      names.push_back(field.name);
     return names;
   }
 
@@ -176,7 +186,9 @@ class LoaderHandle {
     for (const BatchField& field : use([](Loader& loader) { return loader.sample_fields(); })) {
       nb::list shape;
       for (const std::int64_t extent : field.spec.shape) shape.append(extent);
-      out.append(nb::make_tuple(field.name, field.texts.empty() ? std::string(name_of(field.spec.dtype)) : "text", nb::tuple(shape)));
+      out.append(nb::make_tuple(field.name,
+                                field.texts.empty() ? std::string(name_of(field.spec.dtype)) : "text",
+                                nb::tuple(shape)));
     }
     return out;
   }
@@ -248,17 +260,22 @@ class LoaderHandle {
 LoaderHandle open(nb::handle source, std::uint64_t batch_size, std::vector<std::string> fields,
                   std::map<std::string, std::string> renamed, const std::vector<FieldSteps>& transforms,
                   const std::string& shuffle, std::uint64_t shuffle_window,
-                  std::optional<std::vector<std::uint64_t>> sampler, std::optional<std::vector<double>> weights,
-                  std::uint64_t seed, std::uint64_t epoch_size, bool drop_last, std::uint32_t rank,
-                  std::uint32_t world_size, std::uint32_t local_ranks, unsigned threads, std::uint64_t prefetch,
-                  std::uint64_t memory, const std::string& on_error, double max_skip,
-                  std::optional<std::string> dtype, const std::string& layout) {
+                  std::optional<std::vector<std::uint64_t>> sampler,
+                  std::optional<std::vector<double>> weights, std::uint64_t seed, std::uint64_t epoch_size,
+                  bool drop_last, std::uint32_t rank, std::uint32_t world_size, std::uint32_t local_ranks,
+                  unsigned threads, std::uint64_t prefetch, std::uint64_t memory, const std::string& on_error,
+                  double max_skip, std::optional<std::string> dtype, const std::string& layout) {
   LoaderOptions options;
   options.batch_size = batch_size;
   options.fields = std::move(fields);
   options.renamed = std::move(renamed);
-  for (const auto& [field, steps, derive_from] : transforms) options.transforms.push_back({field, steps, derive_from});
-  options.shuffle = choose<ShuffleMode>("shuffle", shuffle, {{"off", ShuffleMode::kOff}, {"auto", ShuffleMode::kAuto}, {"full", ShuffleMode::kFull}, {"window", ShuffleMode::kWindow}});
+  for (const auto& [field, steps, derive_from] : transforms)
+    options.transforms.push_back({field, steps, derive_from});
+  options.shuffle = choose<ShuffleMode>("shuffle", shuffle,
+                                        {{"off", ShuffleMode::kOff},
+                                         {"auto", ShuffleMode::kAuto},
+                                         {"full", ShuffleMode::kFull},
+                                         {"window", ShuffleMode::kWindow}});
   options.shuffle_window = shuffle_window;
   if (sampler) options.sampler = std::make_shared<const std::vector<std::uint64_t>>(std::move(*sampler));
   if (weights) options.weights = std::make_shared<const std::vector<double>>(std::move(*weights));
@@ -271,10 +288,13 @@ LoaderHandle open(nb::handle source, std::uint64_t batch_size, std::vector<std::
   options.threads = threads;
   options.prefetch = prefetch;
   options.memory_bytes = memory;
-  options.on_error = choose<OnError>("on_error", on_error, {{"raise", OnError::kRaise}, {"skip", OnError::kSkip}, {"replace", OnError::kReplace}});
+  options.on_error =
+      choose<OnError>("on_error", on_error,
+                      {{"raise", OnError::kRaise}, {"skip", OnError::kSkip}, {"replace", OnError::kReplace}});
   options.max_skip = max_skip;
   if (dtype) options.dtype = parse_dtype(*dtype);
-  options.layout = choose<BatchLayout>("layout", layout, {{"NCHW", BatchLayout::kNchw}, {"NHWC", BatchLayout::kNhwc}});
+  options.layout =
+      choose<BatchLayout>("layout", layout, {{"NCHW", BatchLayout::kNchw}, {"NHWC", BatchLayout::kNhwc}});
   auto opened = [&] {
     const SourcePtr own = source_of(source);
     nb::gil_scoped_release release;
@@ -303,10 +323,10 @@ void bind_loader(nb::module_& m) {
     const RankInfo info = ranks_from_environment();
     return std::tuple{info.rank, info.world_size, info.local_ranks, info.found_by};
   });
-  m.def("open_loader", &open, "source"_a, nb::kw_only(), "batch_size"_a, "fields"_a, "renamed"_a, "transforms"_a,
-        "shuffle"_a, "shuffle_window"_a, "sampler"_a.none(), "weights"_a.none(), "seed"_a, "epoch_size"_a, "drop_last"_a,
-        "rank"_a, "world_size"_a, "local_ranks"_a, "threads"_a, "prefetch"_a, "memory"_a, "on_error"_a, "max_skip"_a,
-        "dtype"_a.none(), "layout"_a);
+  m.def("open_loader", &open, "source"_a, nb::kw_only(), "batch_size"_a, "fields"_a, "renamed"_a,
+        "transforms"_a, "shuffle"_a, "shuffle_window"_a, "sampler"_a.none(), "weights"_a.none(), "seed"_a,
+        "epoch_size"_a, "drop_last"_a, "rank"_a, "world_size"_a, "local_ranks"_a, "threads"_a, "prefetch"_a,
+        "memory"_a, "on_error"_a, "max_skip"_a, "dtype"_a.none(), "layout"_a);
 }
 
 }  // namespace penstock::python

@@ -68,34 +68,39 @@ SourcePtr source_of(nb::handle handle) { return nb::cast<SourceHandle&>(handle).
 void bind_sources(nb::module_& m) {
   nb::class_<SourceHandle>(m, "SourceHandle", "An opened source; penstock.Source wraps it.")
       .def("__len__", [](const SourceHandle& self) { return self.source->size(); })
-      .def("key", [](const SourceHandle& self, std::uint64_t sample) {
-        if (sample >= self.source->size()) throw nb::index_error("no such sample");
-        return file_text(self.source->key(sample));
-      })
-      .def("fields", [](const SourceHandle& self) {
-        std::vector<std::pair<std::string, std::string>> out;
-        for (const FieldInfo& field : self.source->fields()) out.emplace_back(field.name, kind_name(field.kind));
-        return out;
-      })
-      .def("classes", [](const SourceHandle& self) {
-        nb::list out;
-        for (const std::string& name : self.source->classes()) out.append(file_text(name));
-        return out;
-      })
+      .def("key",
+           [](const SourceHandle& self, std::uint64_t sample) {
+             if (sample >= self.source->size()) throw nb::index_error("no such sample");
+             return file_text(self.source->key(sample));
+           })
+      .def("fields",
+           [](const SourceHandle& self) {
+             std::vector<std::pair<std::string, std::string>> out;
+             for (const FieldInfo& field : self.source->fields())
+               out.emplace_back(field.name, kind_name(field.kind));
+             return out;
+           })
+      .def("classes",
+           [](const SourceHandle& self) {
+             nb::list out;
+             for (const std::string& name : self.source->classes()) out.append(file_text(name));
+             return out;
+           })
       .def("kind", [](const SourceHandle& self) { return self.source->kind(); })
       .def("uri", [](const SourceHandle& self) { return file_text(self.source->uri()); })
       .def("stored_bytes", [](const SourceHandle& self) { return self.source->stored_bytes(); })
       .def("fingerprint", [](const SourceHandle& self) { return self.source->fingerprint(); })
       .def("index_was_kept", [](const SourceHandle& self) { return self.source->index_was_kept(); })
-      .def("subset", [](const SourceHandle& self, std::vector<std::uint64_t> indices) {
-        return SourceHandle{value_or_raise(subset(self.source, std::move(indices)))};
-      })
+      .def("subset",
+           [](const SourceHandle& self, std::vector<std::uint64_t> indices) {
+             return SourceHandle{value_or_raise(subset(self.source, std::move(indices)))};
+           })
       .def("split", [](const SourceHandle& self, double fraction, std::uint64_t seed) {
         const Split parts = value_or_raise(split(self.source, fraction, seed));
         return std::pair{SourceHandle{parts.first}, SourceHandle{parts.second}};
       });
-  m.def("open_source", &open, "uri"_a, "kind"_a, "masks"_a, "keep_index"_a,
-        "progress"_a = nb::none(), "warn"_a = nb::none());
+  m.def("open_source", &open, "uri"_a, "kind"_a, "masks"_a, "keep_index"_a, "progress"_a = nb::none(),
+        "warn"_a = nb::none());
 }
 
 }  // namespace penstock::python

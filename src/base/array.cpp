@@ -12,13 +12,20 @@ struct TypeRow {
 };
 
 constexpr std::array kTypes = {
-    TypeRow{DType::kBool, "bool", 1},          TypeRow{DType::kUInt8, "uint8", 1},
-    TypeRow{DType::kInt8, "int8", 1},          TypeRow{DType::kUInt16, "uint16", 2},
-    TypeRow{DType::kInt16, "int16", 2},        TypeRow{DType::kUInt32, "uint32", 4},
-    TypeRow{DType::kInt32, "int32", 4},        TypeRow{DType::kUInt64, "uint64", 8},
-    TypeRow{DType::kInt64, "int64", 8},        TypeRow{DType::kFloat16, "float16", 2},
-    TypeRow{DType::kBFloat16, "bfloat16", 2},  TypeRow{DType::kFloat32, "float32", 4},
-    TypeRow{DType::kFloat64, "float64", 8},    TypeRow{DType::kComplex64, "complex64", 8},
+    TypeRow{DType::kBool, "bool", 1},
+    TypeRow{DType::kUInt8, "uint8", 1},
+    TypeRow{DType::kInt8, "int8", 1},
+    TypeRow{DType::kUInt16, "uint16", 2},
+    TypeRow{DType::kInt16, "int16", 2},
+    TypeRow{DType::kUInt32, "uint32", 4},
+    TypeRow{DType::kInt32, "int32", 4},
+    TypeRow{DType::kUInt64, "uint64", 8},
+    TypeRow{DType::kInt64, "int64", 8},
+    TypeRow{DType::kFloat16, "float16", 2},
+    TypeRow{DType::kBFloat16, "bfloat16", 2},
+    TypeRow{DType::kFloat32, "float32", 4},
+    TypeRow{DType::kFloat64, "float64", 8},
+    TypeRow{DType::kComplex64, "complex64", 8},
     TypeRow{DType::kComplex128, "complex128", 16},
 };
 

@@ -4,8 +4,8 @@
 // parser may read a whole record and ask ok() once. Borrowed bytes; thread-compatible.
 #pragma once
 
-#include <concepts>
 #include <bit>
+#include <concepts>
 #include <cstring>
 #include <string_view>
 

@@ -27,8 +27,7 @@ MemoryBlock MemoryBlock::allocate(std::size_t size) {
     const std::uintptr_t aligned = round_up(begin, kHugePage);
     if (aligned > begin) munmap(address, aligned - begin);
     const std::uintptr_t end = begin + mapped;
-    if (end > aligned + wanted)
-      munmap(reinterpret_cast<void*>(aligned + wanted), end - aligned - wanted);
+    if (end > aligned + wanted) munmap(reinterpret_cast<void*>(aligned + wanted), end - aligned - wanted);
     begin = aligned;
     // A hint: where huge pages are switched off, small ones serve.
     madvise(reinterpret_cast<void*>(begin), wanted, MADV_HUGEPAGE);

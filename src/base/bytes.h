@@ -25,7 +25,8 @@ class MemoryBlock {
   MemoryBlock() = default;
   static MemoryBlock allocate(std::size_t size);
   MemoryBlock(MemoryBlock&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)) {}
   MemoryBlock& operator=(MemoryBlock&& other) noexcept {
     MemoryBlock old(std::move(*this));
     std::swap(data_, other.data_);

@@ -43,8 +43,7 @@ constexpr auto kTable = make_table();
 
 std::uint32_t crc32c(ConstBytes bytes, std::uint32_t before) {
   std::uint32_t sum = ~before;
-  for (std::byte b : bytes)
-    sum = (sum >> 8) ^ kTable[(sum ^ static_cast<std::uint32_t>(b)) & 0xFF];
+  for (std::byte b : bytes) sum = (sum >> 8) ^ kTable[(sum ^ static_cast<std::uint32_t>(b)) & 0xFF];
   return ~sum;
 }
 

@@ -27,8 +27,7 @@ void Ledger::forget_lent(std::uint64_t bytes) { lent_.fetch_sub(bytes, std::memo
 
 void Ledger::note_peak(std::uint64_t used) {
   std::uint64_t peak = peak_.load(std::memory_order_relaxed);
-  while (used > peak && !peak_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) {
-  }
+  while (used > peak && !peak_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) {}
 }
 
 }  // namespace penstock

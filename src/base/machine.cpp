@@ -45,8 +45,7 @@ std::vector<std::string> cgroup_folders(const std::string& controller) {
     std::string path = line.substr(second + 1);
     const bool unified = names == ",,";
     if (!unified && names.find("," + controller + ",") == std::string::npos) continue;
-    const std::string root =
-        unified ? std::string("/sys/fs/cgroup") : "/sys/fs/cgroup/" + controller;
+    const std::string root = unified ? std::string("/sys/fs/cgroup") : "/sys/fs/cgroup/" + controller;
     while (true) {
       folders.push_back(root + path);
       const auto slash = path.rfind('/');
@@ -72,8 +71,7 @@ std::optional<double> cpu_quota() {
     }
     const auto quota = number_in(folder + "/cpu.cfs_quota_us");  // v1: -1 means none
     const auto period = number_in(folder + "/cpu.cfs_period_us");
-    if (quota && period && *period > 0)
-      note(static_cast<double>(*quota) / static_cast<double>(*period));
+    if (quota && period && *period > 0) note(static_cast<double>(*quota) / static_cast<double>(*period));
   }
   return lowest;
 }

@@ -16,7 +16,8 @@ std::size_t edits_between(std::string_view a, std::string_view b) {
     next[0] = i + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {
       next[j + 1] = std::min({row[j] + (a[i] == b[j] ? 0 : 1), next[j] + 1, row[j + 1] + 1});
-      if (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j]) next[j + 1] = std::min(next[j + 1], before[j - 1] + 1);
+      if (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j])
+        next[j + 1] = std::min(next[j + 1], before[j - 1] + 1);
     }
     std::swap(before, row);
     std::swap(row, next);

@@ -14,7 +14,9 @@ namespace penstock {
 class Draws {
  public:
   Draws(std::uint64_t seed, std::uint64_t epoch, std::uint64_t position)
-      : key_{low(seed), high(seed)}, epoch_(epoch), position_(position) {}
+      : key_{low(seed), high(seed)},
+        epoch_(epoch),
+        position_(position) {}
 
   void select_stream(std::uint32_t stream) {
     stream_ = stream;

@@ -6,9 +6,7 @@
 
 namespace penstock {
 
-Scratch::~Scratch() {
-  budget_.ledger.release(held_ + charged_);
-}
+Scratch::~Scratch() { budget_.ledger.release(held_ + charged_); }
 
 Status Scratch::make_room(std::uint64_t more) {
   const std::uint64_t wanted = held_ + charged_ + more;
@@ -18,8 +16,7 @@ Status Scratch::make_room(std::uint64_t more) {
                             "give a larger memory=",
                             wanted, budget_.share_bytes + budget_.pot_bytes));
   if (wanted > budget_.share_bytes && !pot_.owns_lock()) pot_ = std::unique_lock(budget_.pot);
-  if (!budget_.ledger.try_reserve(more))
-    return fail(ErrorCode::kNoMemory, "the memory budget is used up");
+  if (!budget_.ledger.try_reserve(more)) return fail(ErrorCode::kNoMemory, "the memory budget is used up");
   return {};
 }
 

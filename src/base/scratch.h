@@ -18,7 +18,9 @@ namespace penstock {
 
 struct ScratchBudget {
   ScratchBudget(Ledger& ledger_, std::uint64_t share, std::uint64_t in_pot)
-      : ledger(ledger_), share_bytes(share), pot_bytes(in_pot) {}
+      : ledger(ledger_),
+        share_bytes(share),
+        pot_bytes(in_pot) {}
 
   Ledger& ledger;
   const std::uint64_t share_bytes;

@@ -3,7 +3,8 @@
 namespace penstock {
 
 std::string_view name_of(Stage stage) {
-  static constexpr std::array<std::string_view, kStages> kNames = {"read", "decode", "transform", "collate", "deliver"};
+  static constexpr std::array<std::string_view, kStages> kNames = {"read", "decode", "transform", "collate",
+                                                                   "deliver"};
   return kNames[static_cast<std::size_t>(stage)];
 }
 
@@ -12,7 +13,8 @@ StageStats StageCounters::read() const {
           static_cast<double>(wait_nanoseconds.get()) * 1e-9};
 }
 
-std::array<StageStats, kStages>& operator+=(std::array<StageStats, kStages>& a, const std::array<StageStats, kStages>& b) {
+std::array<StageStats, kStages>& operator+=(std::array<StageStats, kStages>& a,
+                                            const std::array<StageStats, kStages>& b) {
   for (std::size_t i = 0; i < kStages; ++i) {
     a[i].seconds += b[i].seconds;
     a[i].items += b[i].items;
@@ -22,7 +24,8 @@ std::array<StageStats, kStages>& operator+=(std::array<StageStats, kStages>& a, 
   return a;
 }
 
-std::array<StageStats, kStages> operator-(std::array<StageStats, kStages> a, const std::array<StageStats, kStages>& b) {
+std::array<StageStats, kStages> operator-(std::array<StageStats, kStages> a,
+                                          const std::array<StageStats, kStages>& b) {
   for (std::size_t i = 0; i < kStages; ++i) {
     a[i].seconds -= b[i].seconds;
     a[i].items -= b[i].items;

@@ -36,8 +36,10 @@ struct alignas(64) WorkerCounters {
 };
 
 // Adds and subtracts stage by stage, for totals and for what one epoch took.
-std::array<StageStats, kStages>& operator+=(std::array<StageStats, kStages>& a, const std::array<StageStats, kStages>& b);
-std::array<StageStats, kStages> operator-(std::array<StageStats, kStages> a, const std::array<StageStats, kStages>& b);
+std::array<StageStats, kStages>& operator+=(std::array<StageStats, kStages>& a,
+                                            const std::array<StageStats, kStages>& b);
+std::array<StageStats, kStages> operator-(std::array<StageStats, kStages> a,
+                                          const std::array<StageStats, kStages>& b);
 
 // Charges the time since the last mark to a stage. One a worker.
 class StageClock {

@@ -20,7 +20,9 @@ namespace penstock {
 class BatchPool : public std::enable_shared_from_this<BatchPool> {
  public:
   BatchPool(std::shared_ptr<Ledger> ledger, std::size_t block_bytes, std::uint64_t area_bytes)
-      : ledger_(std::move(ledger)), block_bytes_(block_bytes), area_bytes_(area_bytes) {}
+      : ledger_(std::move(ledger)),
+        block_bytes_(block_bytes),
+        area_bytes_(area_bytes) {}
   ~BatchPool();
 
   // Empty where the area is full; `must` (nothing else is in the making) counts only the ledger.

@@ -11,7 +11,8 @@ constexpr unsigned kOrientationTag = 0x0112;
 class TiffNumbers {
  public:
   explicit TiffNumbers(ConstBytes block)
-      : block_(block), big_endian_(!block.empty() && block[0] == std::byte{'M'}) {}
+      : block_(block),
+        big_endian_(!block.empty() && block[0] == std::byte{'M'}) {}
 
   unsigned u16(std::size_t at) const {
     if (at + 2 > block_.size()) return 0;
@@ -19,8 +20,7 @@ class TiffNumbers {
     return big_endian_ ? a << 8 | b : b << 8 | a;
   }
   std::size_t u32(std::size_t at) const {
-    return big_endian_ ? std::size_t{u16(at)} << 16 | u16(at + 2)
-                       : std::size_t{u16(at + 2)} << 16 | u16(at);
+    return big_endian_ ? std::size_t{u16(at)} << 16 | u16(at + 2) : std::size_t{u16(at + 2)} << 16 | u16(at);
   }
 
  private:
@@ -54,8 +54,8 @@ int exif_orientation(ConstBytes jpeg) {
       ++at;
       continue;
     }
-    const std::size_t length = std::to_integer<std::size_t>(jpeg[at + 2]) << 8 |
-                               std::to_integer<std::size_t>(jpeg[at + 3]);
+    const std::size_t length =
+        std::to_integer<std::size_t>(jpeg[at + 2]) << 8 | std::to_integer<std::size_t>(jpeg[at + 3]);
     if (marker == 0xDA || length < 2 || at + 2 + length > jpeg.size()) return 1;
     const ConstBytes body = jpeg.subspan(at + 4, length - 2);
     if (marker == 0xE1 && body.size() > 14 && std::memcmp(body.data(), "Exif\0\0", 6) == 0)

@@ -14,8 +14,7 @@ inline PixelView grey_in_place(const PixelView& rgbx, std::byte* buffer) {
   auto* out = reinterpret_cast<std::uint8_t*>(buffer);
   for (int y = 0; y < rgbx.height; ++y) {
     const auto* row = reinterpret_cast<const std::uint8_t*>(rgbx.data + y * rgbx.row_stride);
-    for (int x = 0; x < rgbx.width; ++x)
-      *out++ = luma(row[4 * x], row[4 * x + 1], row[4 * x + 2]);
+    for (int x = 0; x < rgbx.width; ++x) *out++ = luma(row[4 * x], row[4 * x + 1], row[4 * x + 2]);
   }
   return {buffer, rgbx.width, rgbx.height, rgbx.width};
 }

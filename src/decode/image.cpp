@@ -9,19 +9,16 @@ namespace penstock {
 namespace {
 
 bool starts_with(ConstBytes bytes, std::string_view magic, std::size_t at = 0) {
-  return bytes.size() >= at + magic.size() &&
-         std::memcmp(bytes.data() + at, magic.data(), magic.size()) == 0;
+  return bytes.size() >= at + magic.size() && std::memcmp(bytes.data() + at, magic.data(), magic.size()) == 0;
 }
 
 }  // namespace
 
 Status check_image_size(std::uint64_t width, std::uint64_t height, const Limits& limits) {
   if (width == 0 || height == 0) return fail(ErrorCode::kCorrupt, "image has no pixels");
-  if (width > limits.image_side || height > limits.image_side ||
-      width * height > limits.image_pixels)
-    return fail(ErrorCode::kTooLarge,
-                fmt::format("image claims {}x{} pixels, at most {} in all are allowed", width,
-                            height, limits.image_pixels));
+  if (width > limits.image_side || height > limits.image_side || width * height > limits.image_pixels)
+    return fail(ErrorCode::kTooLarge, fmt::format("image claims {}x{} pixels, at most {} in all are allowed",
+                                                  width, height, limits.image_pixels));
   return {};
 }
 
@@ -34,8 +31,7 @@ Result<ImageHeader> ImageDecoder::open(ConstBytes encoded) {
   const auto use = [&](std::unique_ptr<ImageCodec>& codec, Maker make,
                        const char* name) -> Result<ImageHeader> {
     if (!codec) codec = make(limits_);
-    if (!codec)
-      return fail(ErrorCode::kUnsupported, fmt::format("this build cannot decode {}", name));
+    if (!codec) return fail(ErrorCode::kUnsupported, fmt::format("this build cannot decode {}", name));
     current_ = codec.get();
     return codec->open(encoded);
   };

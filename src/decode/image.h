@@ -34,15 +34,15 @@ struct PixelView {
 };
 
 struct ImageHeader {
-  int width = 0, height = 0;   // as stored, before EXIF orientation
-  int orientation = 1;         // EXIF's 1-8
+  int width = 0, height = 0;        // as stored, before EXIF orientation
+  int orientation = 1;              // EXIF's 1-8
   std::uint64_t working_bytes = 0;  // what the codec itself allocates while decoding
 };
 
 struct DecodeRequest {
-  Rect region;                 // in stored pixels
+  Rect region;  // in stored pixels
   PixelFormat format = PixelFormat::kRgbx;
-  int scale_denominator = 1;   // 1, 2, 4 or 8: JPEG only, faster and only similar pixels
+  int scale_denominator = 1;  // 1, 2, 4 or 8: JPEG only, faster and only similar pixels
 };
 
 // What a codec does with one image. Not thread-safe; keeps its state between images.
@@ -67,9 +67,7 @@ class ImageDecoder {
 
   Result<ImageHeader> open(ConstBytes encoded);
   bool can_scale() const { return current_ == jpeg_.get(); }
-  std::size_t buffer_bytes(const DecodeRequest& request) const {
-    return current_->buffer_bytes(request);
-  }
+  std::size_t buffer_bytes(const DecodeRequest& request) const { return current_->buffer_bytes(request); }
   Result<PixelView> decode(const DecodeRequest& request, MutableBytes buffer) {
     return current_->decode(request, buffer);
   }

@@ -7,8 +7,8 @@
 #include <csetjmp>
 #include <cstdio>  // jpeglib.h needs FILE
 
-#include <jpeglib.h>
 #include <jerror.h>
+#include <jpeglib.h>
 
 #include <algorithm>
 #include <array>
@@ -48,16 +48,12 @@ void on_message(j_common_ptr info, int level) {
   if (level >= 0) return;
   switch (info->err->msg_code) {
     case JWRN_JPEG_EOF:
-    case JWRN_HIT_MARKER:
-      manager_of(info)->truncated = true;
-      leave(info);
+    case JWRN_HIT_MARKER: manager_of(info)->truncated = true; leave(info);
     case JWRN_HUFF_BAD_CODE:
     case JWRN_MUST_RESYNC:
     case JWRN_BOGUS_PROGRESSION:
-    case JWRN_ARITH_BAD_CODE:
-      leave(info);
-    default:
-      break;
+    case JWRN_ARITH_BAD_CODE: leave(info);
+    default: break;
   }
 }
 
@@ -65,8 +61,7 @@ void on_progress(j_common_ptr info) {
   auto* decompress = reinterpret_cast<j_decompress_ptr>(info);
   ErrorManager* manager = manager_of(info);
   if (decompress->input_scan_number <= manager->scan_limit) return;
-  std::snprintf(manager->message, sizeof manager->message, "more than %ld scans",
-                manager->scan_limit);
+  std::snprintf(manager->message, sizeof manager->message, "more than %ld scans", manager->scan_limit);
   std::longjmp(manager->escape, 1);
 }
 
@@ -116,15 +111,15 @@ class JpegCodec final : public ImageCodec {
                        exif_orientation(encoded), 0};
     if (info_.progressive_mode || jpeg_has_multiple_scans(&info_))
       // Every coefficient is kept (two bytes each) until the last scan is in.
-      header.working_bytes = 2ull * info_.image_width * info_.image_height *
-                             static_cast<unsigned>(info_.num_components);
+      header.working_bytes =
+          2ull * info_.image_width * info_.image_height * static_cast<unsigned>(info_.num_components);
     return header;
   }
 
   std::size_t buffer_bytes(const DecodeRequest& request) const override {
     const Rect region = scaled(request);
-    const int columns = std::min(region.width + kFewestColumns + 2 * kWidestMcu,
-                                 static_cast<int>(info_.image_width));
+    const int columns =
+        std::min(region.width + kFewestColumns + 2 * kWidestMcu, static_cast<int>(info_.image_width));
     return static_cast<std::size_t>(columns) * static_cast<std::size_t>(region.height) *
            (reads_grey(request.format) ? 1u : 4u);
   }
@@ -141,10 +136,9 @@ class JpegCodec final : public ImageCodec {
     if (is_cmyk())
       cmyk_to_rgbx(reinterpret_cast<std::uint8_t*>(buffer.data()),
                    static_cast<std::size_t>(crop.width) * static_cast<std::size_t>(region.height));
-    const PixelView view{buffer.data() + (region.x - static_cast<int>(crop.x)) * bytes,
-                         region.width, region.height, stride};
-    return request.format != PixelFormat::kRgbx && bytes == 4 ? grey_in_place(view, buffer.data())
-                                                              : view;
+    const PixelView view{buffer.data() + (region.x - static_cast<int>(crop.x)) * bytes, region.width,
+                         region.height, stride};
+    return request.format != PixelFormat::kRgbx && bytes == 4 ? grey_in_place(view, buffer.data()) : view;
   }
 
  private:
@@ -160,9 +154,7 @@ class JpegCodec final : public ImageCodec {
     info_.progress = &progress_;
   }
 
-  bool is_cmyk() const {
-    return info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
-  }
+  bool is_cmyk() const { return info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK; }
   bool reads_grey(PixelFormat format) const {
     return format != PixelFormat::kRgbx && info_.jpeg_color_space == JCS_GRAYSCALE;
   }
@@ -183,13 +175,10 @@ class JpegCodec final : public ImageCodec {
     return true;
   }
 
-  bool read_region(const DecodeRequest& request, const Rect& region, MutableBytes buffer,
-                   Crop& crop) {
+  bool read_region(const DecodeRequest& request, const Rect& region, MutableBytes buffer, Crop& crop) {
     errors_.truncated = false;
     if (setjmp(errors_.escape) != 0) return false;
-    info_.out_color_space = is_cmyk() ? JCS_CMYK
-                            : reads_grey(request.format) ? JCS_GRAYSCALE
-                                                         : JCS_EXT_RGBX;
+    info_.out_color_space = is_cmyk() ? JCS_CMYK : reads_grey(request.format) ? JCS_GRAYSCALE : JCS_EXT_RGBX;
     // Smoothing of unfinished progressive files looks at neighbours that a region may not have.
     info_.do_block_smoothing = FALSE;
     info_.scale_num = 1;
@@ -198,7 +187,8 @@ class JpegCodec final : public ImageCodec {
     if (jpeg_entropy_decoder_fits()) entropy_.attach(info_);
     const auto output_width = static_cast<int>(info_.output_width);
     // One column more on each side, and never so few that libjpeg changes its way of upsampling.
-    const int right = std::min(output_width, std::max(region.x + region.width + 1, region.x - 1 + kFewestColumns));
+    const int right =
+        std::min(output_width, std::max(region.x + region.width + 1, region.x - 1 + kFewestColumns));
     const int left = std::max(0, std::min(region.x - 1, right - kFewestColumns));
     crop = {static_cast<JDIMENSION>(left), static_cast<JDIMENSION>(right - left)};
     if (right - left < output_width)
@@ -229,8 +219,7 @@ class JpegCodec final : public ImageCodec {
   std::unexpected<Error> library_error() {
     jpeg_abort_decompress(&info_);
     return fail(errors_.truncated ? ErrorCode::kTruncated : ErrorCode::kCorrupt,
-                std::string(errors_.truncated ? "truncated JPEG (" : "bad JPEG (") +
-                    errors_.message + ")");
+                std::string(errors_.truncated ? "truncated JPEG (" : "bad JPEG (") + errors_.message + ")");
   }
 
   Limits limits_;

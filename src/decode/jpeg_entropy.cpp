@@ -23,9 +23,10 @@ constexpr unsigned kLargestNumber = 10;  // bits of a coefficient of eight-bit s
 
 // Where coefficient k of the bit stream stands in a block. A run past the end lands on the last.
 constexpr std::array<std::uint8_t, 64 + 16> kNaturalOrder = {
-    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13,
-    6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31,
-    39, 46, 53, 60, 61, 54, 47, 55, 62, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63};
+    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33,
+    40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36,
+    29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54,
+    47, 55, 62, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63};
 
 void warn(j_decompress_ptr info, int code) {
   info->err->msg_code = code;
@@ -65,7 +66,8 @@ void JpegEntropyDecoder::Table::build(const JHUFF_TBL& from) {
 }
 
 bool JpegEntropyDecoder::attach(jpeg_decompress_struct& info) {
-  if (info.progressive_mode || info.arith_code || info.data_precision != 8 || info.comps_in_scan != info.num_components)
+  if (info.progressive_mode || info.arith_code || info.data_precision != 8 ||
+      info.comps_in_scan != info.num_components)
     return false;
   for (int c = 0; c < info.comps_in_scan; ++c) {
     const jpeg_component_info& component = *info.cur_comp_info[c];
@@ -97,8 +99,9 @@ boolean JpegEntropyDecoder::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks)
     const jpeg_component_info& component = *info->cur_comp_info[member];
     const Table& dc = self.dc_[static_cast<std::size_t>(component.dc_tbl_no)];
     const Table& ac = self.ac_[static_cast<std::size_t>(component.ac_tbl_no)];
-    const bool good = blocks != nullptr ? decode_block<true>(reader, dc, ac, self.last_dc_[member], blocks[b][0])
-                                        : decode_block<false>(reader, dc, ac, self.last_dc_[member], nullptr);
+    const bool good = blocks != nullptr
+                          ? decode_block<true>(reader, dc, ac, self.last_dc_[member], blocks[b][0])
+                          : decode_block<false>(reader, dc, ac, self.last_dc_[member], nullptr);
     if (!good) warn(info, JWRN_HUFF_BAD_CODE);
   }
   if (reader.count < reader.made_up) warn(info, JWRN_HIT_MARKER);
@@ -108,8 +111,8 @@ boolean JpegEntropyDecoder::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks)
 
 // Two coefficients a refill: 56 bits hold two of the longest codes and numbers of the look-up.
 template <bool kStore>
-inline bool JpegEntropyDecoder::decode_block(BitReader& shared_reader, const Table& dc, const Table& ac, int& last_dc,
-                                             JCOEF* out) {
+inline bool JpegEntropyDecoder::decode_block(BitReader& shared_reader, const Table& dc, const Table& ac,
+                                             int& last_dc, JCOEF* out) {
   BitReader reader = shared_reader;
   reader.refill();
   const std::uint32_t first = dc.lookup[reader.bits >> (64 - kLookupBits)];
@@ -124,7 +127,8 @@ inline bool JpegEntropyDecoder::decode_block(BitReader& shared_reader, const Tab
   }
   if (symbol < 0 || symbol > 15) return false;
   if (symbol > 0)
-    last_dc = static_cast<int>(static_cast<unsigned>(last_dc) + static_cast<unsigned>(reader.take_number(symbol)));
+    last_dc =
+        static_cast<int>(static_cast<unsigned>(last_dc) + static_cast<unsigned>(reader.take_number(symbol)));
   if constexpr (kStore) out[0] = static_cast<JCOEF>(last_dc);
 
   unsigned k = 1;
@@ -229,7 +233,8 @@ JpegEntropyDecoder::BitReader JpegEntropyDecoder::BitReader::refilled_slowly(Bit
 // False where the next marker is not the one that must come now.
 bool JpegEntropyDecoder::restart() {
   const std::uint8_t* at = reader_.at;
-  const bool data_left = reader_.count - reader_.made_up >= 8;  // a whole unread byte: the interval was too long
+  const bool data_left =
+      reader_.count - reader_.made_up >= 8;  // a whole unread byte: the interval was too long
   while (reader_.end - at >= 2 && at[0] == 0xFF && at[1] == 0xFF) ++at;
   if (data_left || reader_.end - at < 2 || at[0] != 0xFF || at[1] != 0xD0 + next_restart_) return false;
   next_restart_ = (next_restart_ + 1) & 7;
@@ -281,7 +286,8 @@ bool encode_trial(unsigned char* pixels, unsigned char** out, unsigned long* siz
   return true;
 }
 
-bool decode_trial(const unsigned char* data, unsigned long size, JpegEntropyDecoder* decoder, unsigned char* pixels) {
+bool decode_trial(const unsigned char* data, unsigned long size, JpegEntropyDecoder* decoder,
+                  unsigned char* pixels) {
   jpeg_decompress_struct info{};
   TrialErrors errors{};
   info.err = jpeg_std_error(&errors.base);
@@ -310,11 +316,13 @@ bool decode_trial(const unsigned char* data, unsigned long size, JpegEntropyDeco
 bool run_trial() {
   std::vector<unsigned char> pixels(kTrialBytes), by_library(kTrialBytes), by_us(kTrialBytes);
   std::uint32_t state = 1;
-  for (unsigned char& value : pixels) value = static_cast<unsigned char>((state = state * 1664525u + 1013904223u) >> 24);
+  for (unsigned char& value : pixels)
+    value = static_cast<unsigned char>((state = state * 1664525u + 1013904223u) >> 24);
   unsigned char* encoded = nullptr;
   unsigned long size = 0;
   const auto decoder = std::make_unique<JpegEntropyDecoder>();
-  const bool same = encode_trial(pixels.data(), &encoded, &size) && decode_trial(encoded, size, nullptr, by_library.data()) &&
+  const bool same = encode_trial(pixels.data(), &encoded, &size) &&
+                    decode_trial(encoded, size, nullptr, by_library.data()) &&
                     decode_trial(encoded, size, decoder.get(), by_us.data()) && by_library == by_us;
   std::free(encoded);
   return same;

@@ -34,7 +34,7 @@ class JpegEntropyDecoder {
   // the code << 8 | length of both. 0: a longer code, or a number too long for one step. The
   // length stands lowest because the next look-up waits for it.
   struct Table {
-    JHUFF_TBL built_from;                    // to see whether it is still the same
+    JHUFF_TBL built_from;  // to see whether it is still the same
     bool is_built = false;
     std::array<std::uint32_t, 1 << kLookupBits> lookup;
     std::array<std::int32_t, 17> last_code;  // of each length; -1: none
@@ -64,7 +64,8 @@ class JpegEntropyDecoder {
   struct LongSymbol;
   static LongSymbol find_long_symbol(BitReader reader, const Table& table);
   template <bool kStore>
-  static bool decode_block(BitReader& shared_reader, const Table& dc, const Table& ac, int& last_dc, JCOEF* out);
+  static bool decode_block(BitReader& shared_reader, const Table& dc, const Table& ac, int& last_dc,
+                           JCOEF* out);
   bool restart();
 
   std::array<Table, NUM_HUFF_TBLS> dc_, ac_;

@@ -89,12 +89,12 @@ Status parse_descriptor(std::string_view text, NpyHeader& header) {
     DType dtype;
   };
   static constexpr Row kRows[] = {
-      {"b1", DType::kBool},    {"u1", DType::kUInt8},   {"i1", DType::kInt8},
-      {"u2", DType::kUInt16},  {"i2", DType::kInt16},   {"u4", DType::kUInt32},
-      {"i4", DType::kInt32},   {"u8", DType::kUInt64},  {"i8", DType::kInt64},
-      {"f2", DType::kFloat16}, {"f4", DType::kFloat32}, {"f8", DType::kFloat64},
-      {"c8", DType::kComplex64}, {"c16", DType::kComplex128},
-      {"M8", DType::kInt64},   {"m8", DType::kInt64},  // dates and spans as their integers
+      {"b1", DType::kBool},      {"u1", DType::kUInt8},       {"i1", DType::kInt8},
+      {"u2", DType::kUInt16},    {"i2", DType::kInt16},       {"u4", DType::kUInt32},
+      {"i4", DType::kInt32},     {"u8", DType::kUInt64},      {"i8", DType::kInt64},
+      {"f2", DType::kFloat16},   {"f4", DType::kFloat32},     {"f8", DType::kFloat64},
+      {"c8", DType::kComplex64}, {"c16", DType::kComplex128}, {"M8", DType::kInt64},
+      {"m8", DType::kInt64},  // dates and spans as their integers
   };
   for (const Row& row : kRows) {
     const bool dated = row.code[0] == 'M' || row.code[0] == 'm';
@@ -124,8 +124,8 @@ Result<std::uint64_t> npy_header_size(ConstBytes prefix, const Limits& limits) {
   const std::uint64_t length = major == 1 ? reader.read<std::uint16_t>() : reader.read<std::uint32_t>();
   if (!reader.ok()) return fail(ErrorCode::kTruncated, "file ends inside the npy header");
   if (length > limits.npy_header_bytes)
-    return fail(ErrorCode::kTooLarge, fmt::format("npy header claims {} bytes, at most {} allowed",
-                                                  length, limits.npy_header_bytes));
+    return fail(ErrorCode::kTooLarge, fmt::format("npy header claims {} bytes, at most {} allowed", length,
+                                                  limits.npy_header_bytes));
   return reader.offset() + length;
 }
 
@@ -134,8 +134,8 @@ Result<NpyHeader> parse_npy_header(ConstBytes bytes, const Limits& limits) {
   if (!size) return std::unexpected(size.error());
   if (*size > bytes.size()) return fail(ErrorCode::kTruncated, "file ends inside the npy header");
   const std::size_t text_at = bytes[6] == std::byte{1} ? 10 : 12;
-  LiteralReader reader({reinterpret_cast<const char*>(bytes.data()) + text_at,
-                        static_cast<std::size_t>(*size) - text_at});
+  LiteralReader reader(
+      {reinterpret_cast<const char*>(bytes.data()) + text_at, static_cast<std::size_t>(*size) - text_at});
   NpyHeader header;
   header.data_offset = *size;
   bool has_descriptor = false, has_order = false, has_shape = false;
@@ -144,8 +144,7 @@ Result<NpyHeader> parse_npy_header(ConstBytes bytes, const Limits& limits) {
     std::string_view key, text;
     if (!reader.read_string(key) || !reader.accept(':')) return bad_header("no key");
     if (key == "descr") {
-      if (!reader.read_string(text))
-        return fail(ErrorCode::kUnsupported, "npy with structured dtype");
+      if (!reader.read_string(text)) return fail(ErrorCode::kUnsupported, "npy with structured dtype");
       PENSTOCK_CHECK(parse_descriptor(text, header));
       has_descriptor = true;
     } else if (key == "fortran_order") {
@@ -165,7 +164,8 @@ Result<NpyHeader> parse_npy_header(ConstBytes bytes, const Limits& limits) {
   bool empty = false;
   for (const std::int64_t extent : header.array.shape) empty = empty || extent == 0;
   for (const std::int64_t extent : header.array.shape) {
-    const auto product = checked_multiply(total, static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 1)));
+    const auto product =
+        checked_multiply(total, static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 1)));
     if (!product || *product > std::uint64_t{1} << 62) return bad_header("shape too large");
     total = *product;
   }

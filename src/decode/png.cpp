@@ -81,7 +81,8 @@ class PngCodec final : public ImageCodec {
     // A spare row at the end takes what is read and not kept; interlaced images come whole.
     const std::size_t row = row_bytes();
     return (interlaced_ ? std::size_t{png_get_image_height(png_, info_)}
-                        : static_cast<std::size_t>(request.region.height) + 1) * row;
+                        : static_cast<std::size_t>(request.region.height) + 1) *
+           row;
   }
 
   Result<PixelView> decode(const DecodeRequest& request, MutableBytes buffer) override {
@@ -89,8 +90,7 @@ class PngCodec final : public ImageCodec {
       const int type = png_get_color_type(png_, info_);
       if ((type != PNG_COLOR_TYPE_GRAY && type != PNG_COLOR_TYPE_PALETTE) ||
           png_get_bit_depth(png_, info_) == 16)
-        return fail(ErrorCode::kUnsupported,
-                    "a mask must be an 8-bit grey or palette PNG");
+        return fail(ErrorCode::kUnsupported, "a mask must be an 8-bit grey or palette PNG");
     }
     if (buffer_bytes(request) > buffer.size())
       return fail(ErrorCode::kNoMemory, "region larger than its buffer");

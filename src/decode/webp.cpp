@@ -24,8 +24,7 @@ class WebpCodec final : public ImageCodec {
     const VP8StatusCode status = WebPGetFeatures(data(), encoded.size(), &features);
     if (status == VP8_STATUS_NOT_ENOUGH_DATA) return fail(ErrorCode::kTruncated, "truncated WebP");
     if (status != VP8_STATUS_OK) return fail(ErrorCode::kCorrupt, "bad WebP header");
-    if (features.has_animation)
-      return fail(ErrorCode::kUnsupported, "animated WebP is not read");
+    if (features.has_animation) return fail(ErrorCode::kUnsupported, "animated WebP is not read");
     PENSTOCK_CHECK(check_image_size(static_cast<std::uint64_t>(features.width),
                                     static_cast<std::uint64_t>(features.height), limits_));
     width_ = features.width;
@@ -56,8 +55,8 @@ class WebpCodec final : public ImageCodec {
     if (status != VP8_STATUS_OK) return fail(ErrorCode::kCorrupt, "bad WebP data");
     const Rect& region = request.region;
     const std::ptrdiff_t stride = std::ptrdiff_t{4} * width_;
-    const PixelView view{buffer.data() + region.y * stride + region.x * 4, region.width,
-                         region.height, stride};
+    const PixelView view{buffer.data() + region.y * stride + region.x * 4, region.width, region.height,
+                         stride};
     return request.format == PixelFormat::kGrey ? grey_in_place(view, buffer.data()) : view;
   }
 

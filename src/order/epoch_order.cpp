@@ -63,8 +63,7 @@ class WindowPass final : public Pass {
     const bool past_short = position >= start_of(short_window + 1);
     const std::uint64_t window = (position + (past_short ? missing_ : 0)) / full;
     const std::uint64_t begin = start_of(window);
-    const Permutation inside(start_of(window + 1) - begin,
-                             derive_key(seed_, pass_, kWindowKey, window));
+    const Permutation inside(start_of(window + 1) - begin, derive_key(seed_, pass_, kWindowKey, window));
     std::uint64_t slot = inside(position - begin);
     // What follows the short unit in its window moves up by the samples it lacks.
     const std::uint64_t first_unit = window * per_window_;
@@ -84,15 +83,11 @@ class WindowPass final : public Pass {
   std::uint64_t missing_ = 0, short_place_ = 0;
 };
 
-std::unique_ptr<const Pass> make_pass(const OrderSpec& spec, std::uint64_t count,
-                                      std::uint64_t pass) {
+std::unique_ptr<const Pass> make_pass(const OrderSpec& spec, std::uint64_t count, std::uint64_t pass) {
   switch (spec.shuffle) {
-    case Shuffle::kFull:
-      return std::make_unique<FullPass>(count, derive_key(spec.seed, pass, kFullKey));
-    case Shuffle::kWindow:
-      return std::make_unique<WindowPass>(spec, count, pass);
-    case Shuffle::kNone:
-      break;
+    case Shuffle::kFull: return std::make_unique<FullPass>(count, derive_key(spec.seed, pass, kFullKey));
+    case Shuffle::kWindow: return std::make_unique<WindowPass>(spec, count, pass);
+    case Shuffle::kNone: break;
   }
   return std::make_unique<SequentialPass>();
 }
@@ -102,7 +97,9 @@ std::unique_ptr<const Pass> make_pass(const OrderSpec& spec, std::uint64_t count
 class WalkOrder final : public EpochOrder {
  public:
   WalkOrder(const OrderSpec& spec, std::uint64_t count, std::uint64_t size, std::uint64_t epoch)
-      : EpochOrder(size), spec_(spec), count_(count) {
+      : EpochOrder(size),
+        spec_(spec),
+        count_(count) {
     if (count == 0 || size == 0) return;
     first_ = static_cast<unsigned __int128>(epoch) * size;
     first_pass_ = static_cast<std::uint64_t>(first_ / count);
@@ -114,7 +111,8 @@ class WalkOrder final : public EpochOrder {
     const auto pass = static_cast<std::uint64_t>(place / count_);
     const auto within = static_cast<std::uint64_t>(place % count_);
     // Most epochs are one pass. Further ones are cheap to make, and there may be very many.
-    const std::uint64_t thing = pass == first_pass_ ? first_made_->at(within) : make_pass(spec_, count_, pass)->at(within);
+    const std::uint64_t thing =
+        pass == first_pass_ ? first_made_->at(within) : make_pass(spec_, count_, pass)->at(within);
     return spec_.indices ? (*spec_.indices)[static_cast<std::size_t>(thing)] : thing;
   }
 
@@ -129,7 +127,9 @@ class WalkOrder final : public EpochOrder {
 class WeightedOrder final : public EpochOrder {
  public:
   WeightedOrder(const OrderSpec& spec, std::uint64_t size, std::uint64_t epoch)
-      : EpochOrder(size), seed_(derive_key(spec.seed, 0, kWeightKey)), epoch_(epoch) {
+      : EpochOrder(size),
+        seed_(derive_key(spec.seed, 0, kWeightKey)),
+        epoch_(epoch) {
     cumulative_.reserve(spec.weights->size());
     double sum = 0;
     for (double weight : *spec.weights) cumulative_.push_back(sum += weight);
@@ -148,9 +148,7 @@ class WeightedOrder final : public EpochOrder {
   std::vector<double> cumulative_;
 };
 
-std::uint64_t drawn_from(const OrderSpec& spec) {
-  return spec.indices ? spec.indices->size() : spec.samples;
-}
+std::uint64_t drawn_from(const OrderSpec& spec) { return spec.indices ? spec.indices->size() : spec.samples; }
 
 }  // namespace
 
@@ -161,8 +159,7 @@ Status check_order(const OrderSpec& spec) {
     for (std::uint64_t index : *spec.indices)
       if (index >= spec.samples)
         return fail(ErrorCode::kInvalidArgument,
-                    fmt::format("sampler gave index {}, the source has {} samples", index,
-                                spec.samples));
+                    fmt::format("sampler gave index {}, the source has {} samples", index, spec.samples));
   if (spec.weights) {
     if (spec.weights->size() != spec.samples)
       return fail(ErrorCode::kInvalidArgument,
@@ -174,7 +171,8 @@ Status check_order(const OrderSpec& spec) {
       sum += weight;
     }
     if (!(sum > 0)) return fail(ErrorCode::kInvalidArgument, "all weights are zero");
-    if (!std::isfinite(sum)) return fail(ErrorCode::kInvalidArgument, "the weights sum to more than a number holds");
+    if (!std::isfinite(sum))
+      return fail(ErrorCode::kInvalidArgument, "the weights sum to more than a number holds");
   }
   return {};
 }

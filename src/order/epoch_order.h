@@ -19,8 +19,8 @@ enum class Shuffle : std::uint8_t {
 };
 
 struct OrderSpec {
-  std::uint64_t samples = 0;      // in the source
-  std::uint64_t epoch_size = 0;   // positions in an epoch; 0: one pass over what is drawn from
+  std::uint64_t samples = 0;     // in the source
+  std::uint64_t epoch_size = 0;  // positions in an epoch; 0: one pass over what is drawn from
   Shuffle shuffle = Shuffle::kNone;
   std::uint64_t seed = 0;
   std::uint64_t unit_samples = 1;   // samples a storage unit (kWindow)

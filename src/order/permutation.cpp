@@ -14,7 +14,8 @@ std::uint64_t mask(unsigned bits) { return (std::uint64_t{1} << bits) - 1; }
 
 Permutation::Permutation(std::uint64_t size, std::uint64_t key) : size_(size) {
   // The smallest power of two that covers the range: fewer than two walks on average.
-  const unsigned bits = std::max(2u, static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(size, 2) - 1)));
+  const unsigned bits =
+      std::max(2u, static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(size, 2) - 1)));
   left_bits_ = bits / 2;
   right_bits_ = bits - left_bits_;
   for (auto& round_key : round_keys_) round_key = key = mix64(key);

@@ -13,8 +13,8 @@ class Permutation {
  public:
   Permutation(std::uint64_t size, std::uint64_t key);
 
-  std::uint64_t operator()(std::uint64_t index) const;   // index < size
-  std::uint64_t inverse(std::uint64_t value) const;      // value < size
+  std::uint64_t operator()(std::uint64_t index) const;  // index < size
+  std::uint64_t inverse(std::uint64_t value) const;     // value < size
   std::uint64_t size() const { return size_; }
 
  private:

@@ -8,8 +8,8 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
-constexpr std::uint64_t kLeastShare = 1 * kMiB;   // a few small images
-constexpr std::uint64_t kMostShare = 32 * kMiB;   // a 20 megapixel photograph is rarer than RAM is dear
+constexpr std::uint64_t kLeastShare = 1 * kMiB;  // a few small images
+constexpr std::uint64_t kMostShare = 32 * kMiB;  // a 20 megapixel photograph is rarer than RAM is dear
 constexpr std::uint64_t kLeastBatchesAhead = 4;
 constexpr std::uint64_t kMostBatchesAhead = 64;
 constexpr std::uint64_t kSmallQueueBytes = 64 * kMiB;  // below this, depth costs nothing worth saving
@@ -21,21 +21,23 @@ Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
   const std::uint64_t budget = request.budget_bytes, threads = request.threads;
   const std::uint64_t needed = request.batch_bytes + threads * kLeastShare;
   if (budget < needed || needed < request.batch_bytes)
-    return fail(ErrorCode::kNoMemory,
-                fmt::format("memory budget of {:.1f} MiB is too small: one batch takes {:.1f} MiB and {} "
-                            "threads need {} MiB to decode; give memory= at least {} MiB",
-                            static_cast<double>(budget) / kMiB, static_cast<double>(request.batch_bytes) / kMiB,
-                            threads, threads * kLeastShare / kMiB, needed / kMiB + 1));
+    return fail(
+        ErrorCode::kNoMemory,
+        fmt::format("memory budget of {:.1f} MiB is too small: one batch takes {:.1f} MiB and {} "
+                    "threads need {} MiB to decode; give memory= at least {} MiB",
+                    static_cast<double>(budget) / kMiB, static_cast<double>(request.batch_bytes) / kMiB,
+                    threads, threads * kLeastShare / kMiB, needed / kMiB + 1));
   BudgetPlan plan;
   // A quarter for scratch, unless one batch needs more than the other three.
-  const std::uint64_t scratch = std::min(std::max(budget / 4, threads * kLeastShare), budget - request.batch_bytes);
+  const std::uint64_t scratch =
+      std::min(std::max(budget / 4, threads * kLeastShare), budget - request.batch_bytes);
   plan.batch_area_bytes = budget - scratch;
   plan.scratch_share_bytes = std::clamp(scratch / (2 * threads), kLeastShare, kMostShare);
   plan.scratch_pot_bytes = scratch - std::min(scratch, plan.scratch_share_bytes * threads);
   const std::uint64_t fit = plan.batch_area_bytes / request.batch_bytes;
-  const std::uint64_t wanted =
-      request.prefetch ? request.prefetch
-                       : std::clamp(kSmallQueueBytes / request.batch_bytes, kLeastBatchesAhead, kMostBatchesAhead);
+  const std::uint64_t wanted = request.prefetch ? request.prefetch
+                                                : std::clamp(kSmallQueueBytes / request.batch_bytes,
+                                                             kLeastBatchesAhead, kMostBatchesAhead);
   plan.prefetch = std::max<std::uint64_t>(1, std::min(wanted, fit > kWithTheUser ? fit - kWithTheUser : 1));
   return plan;
 }

@@ -60,9 +60,11 @@ class Planner {
     }
     for (const FieldTransform& transform : options_.transforms)
       if (std::ranges::find(plan_.fields, transform.field, &FieldPlan::name) == plan_.fields.end()) {
-        if (std::ranges::find(known_, transform.field) == known_.end()) return unknown_field(transform.field, known_);
+        if (std::ranges::find(known_, transform.field) == known_.end())
+          return unknown_field(transform.field, known_);
         return fail(ErrorCode::kInvalidArgument,
-                    fmt::format("transform for field \"{}\", which is not among the fields asked for", transform.field));
+                    fmt::format("transform for field \"{}\", which is not among the fields asked for",
+                                transform.field));
       }
     plan_.delivered_as.assign(plan_.fields.size(), -1);
     for (std::size_t i = 0; i < order_.size(); ++i) {
@@ -70,7 +72,8 @@ class Planner {
         return fail(ErrorCode::kInvalidArgument, fmt::format("field \"{}\" is asked for twice", wanted[i]));
       plan_.delivered_as[static_cast<std::size_t>(order_[i])] = static_cast<int>(i);
     }
-    for (std::size_t i = 0; i < plan_.fields.size(); ++i) plan_.fields[i].is_delivered = plan_.delivered_as[i] >= 0;
+    for (std::size_t i = 0; i < plan_.fields.size(); ++i)
+      plan_.fields[i].is_delivered = plan_.delivered_as[i] >= 0;
     return std::move(plan_);
   }
 
@@ -83,12 +86,14 @@ class Planner {
     FieldPlan field;
     field.name = name;
     if (transforms && !transforms->derive_from.empty()) {
-      if (depth > 8) return fail(ErrorCode::kInvalidArgument, fmt::format("field \"{}\" derives from itself", name));
+      if (depth > 8)
+        return fail(ErrorCode::kInvalidArgument, fmt::format("field \"{}\" derives from itself", name));
       const auto parent = add(transforms->derive_from, depth + 1);
       if (!parent) return parent;
       if (plan_.fields[static_cast<std::size_t>(*parent)].derive_from >= 0)
         return fail(ErrorCode::kInvalidArgument,
-                    fmt::format("field \"{}\" derives from \"{}\", which is derived itself", name, transforms->derive_from));
+                    fmt::format("field \"{}\" derives from \"{}\", which is derived itself", name,
+                                transforms->derive_from));
       field.derive_from = *parent;
       // A picture that is decoded already is an array of pixels, whatever it came from.
       field.kind = plan_.fields[static_cast<std::size_t>(*parent)].kind;
@@ -103,7 +108,8 @@ class Planner {
       field.kind = found->kind;
     }
     if (field.kind == FieldKind::kText && transforms)
-      return fail(ErrorCode::kInvalidArgument, fmt::format("field \"{}\" is text; transforms do not apply", name));
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("field \"{}\" is text; transforms do not apply", name));
     auto program = compile(transforms, field.kind, options_);
     if (!program) {
       program.error().message += fmt::format(" (field \"{}\")", name);

@@ -48,7 +48,9 @@ Shuffle shuffle_for(ShuffleMode mode, const Source&) {
 }
 
 std::int64_t wall_clock_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 // Types and shapes of a sample's fields: from the transforms where they fix them, else from the
@@ -61,9 +63,11 @@ Result<std::vector<BatchField>> find_specs(const SamplePlan& plan, std::uint64_t
     if (field.is_key || !field.is_delivered) continue;
     specs[i] = field.program.fixed_spec();
     const ArrayLayout* layout = field.kind == FieldKind::kArray && field.source_field >= 0
-                                    ? plan.source->array_layout(static_cast<std::size_t>(field.source_field)) : nullptr;
+                                    ? plan.source->array_layout(static_cast<std::size_t>(field.source_field))
+                                    : nullptr;
     if (layout && field.program.keeps(layout->spec.dtype)) specs[i] = layout->spec;
-    if (field.kind == FieldKind::kInteger && field.program.keeps(DType::kInt64)) specs[i] = ArraySpec{DType::kInt64, {}};
+    if (field.kind == FieldKind::kInteger && field.program.keeps(DType::kInt64))
+      specs[i] = ArraySpec{DType::kInt64, {}};
     complete = complete && specs[i];
   }
   if (!complete) {
@@ -83,7 +87,8 @@ Result<std::vector<BatchField>> find_specs(const SamplePlan& plan, std::uint64_t
     for (std::size_t i = 0; i < specs.size(); ++i)
       if (!specs[i]) specs[i] = (*measured)[i];
   }
-  std::vector<BatchField> fields(static_cast<std::size_t>(std::ranges::count_if(plan.delivered_as, [](int i) { return i >= 0; })));
+  std::vector<BatchField> fields(
+      static_cast<std::size_t>(std::ranges::count_if(plan.delivered_as, [](int i) { return i >= 0; })));
   for (std::size_t i = 0; i < plan.fields.size(); ++i) {
     if (plan.delivered_as[i] < 0) continue;
     BatchField& field = fields[static_cast<std::size_t>(plan.delivered_as[i])];
@@ -104,8 +109,13 @@ class PipelineLoader final : public Loader {
  public:
   PipelineLoader(SamplePlan plan, const LoaderOptions& options, OrderSpec order, SlotLayout layout,
                  std::uint64_t budget_bytes, const BudgetPlan& budget, unsigned threads, std::string tuning)
-      : plan_(std::move(plan)), options_(options), order_(std::move(order)), layout_(std::move(layout)),
-        budget_(budget), threads_(threads), tuning_(std::move(tuning)),
+      : plan_(std::move(plan)),
+        options_(options),
+        order_(std::move(order)),
+        layout_(std::move(layout)),
+        budget_(budget),
+        threads_(threads),
+        tuning_(std::move(tuning)),
         ledger_(std::make_shared<Ledger>(budget_bytes)),
         pool_(std::make_shared<BatchPool>(ledger_, layout_.batch_bytes(), budget.batch_area_bytes)) {
     start_workers();
@@ -176,7 +186,12 @@ class PipelineLoader final : public Loader {
   }
 
   LoaderState state() const override {
-    LoaderState state{plan_.source->fingerprint(), order_fingerprint(order_), options_.seed, next_epoch_, next_position_, epoch_positions()};
+    LoaderState state{plan_.source->fingerprint(),
+                      order_fingerprint(order_),
+                      options_.seed,
+                      next_epoch_,
+                      next_position_,
+                      epoch_positions()};
     if (failed_ || (in_epoch_ && delivered_batches_ < slice_.batches())) {
       state.epoch = epoch_;
       state.position = slice_.position_after(delivered_batches_);
@@ -190,7 +205,8 @@ class PipelineLoader final : public Loader {
     if (state.seed != options_.seed)
       return bad_option(fmt::format("the state has seed {}, the loader {}", state.seed, options_.seed));
     if (state.order != order_fingerprint(order_))
-      return bad_option("the state belongs to another order (shuffle, sampler, weights or epoch_size differ)");
+      return bad_option(
+          "the state belongs to another order (shuffle, sampler, weights or epoch_size differ)");
     if (state.position > epoch_positions()) return bad_option("the state is past the end of the epoch");
     if (scheduler_) scheduler_->cancel();
     close_epoch();
@@ -232,9 +248,15 @@ class PipelineLoader final : public Loader {
 
  private:
   void start_workers() {
-    scheduler_ = std::make_unique<Scheduler>(Scheduler::Setup{
-        plan_, layout_, pool_, ledger_, budget_.scratch_share_bytes, budget_.scratch_pot_bytes, threads_,
-        budget_.prefetch, {options_.on_error, options_.seed}});
+    scheduler_ = std::make_unique<Scheduler>(Scheduler::Setup{plan_,
+                                                              layout_,
+                                                              pool_,
+                                                              ledger_,
+                                                              budget_.scratch_share_bytes,
+                                                              budget_.scratch_pot_bytes,
+                                                              threads_,
+                                                              budget_.prefetch,
+                                                              {options_.on_error, options_.seed}});
   }
 
   std::uint64_t epoch_positions() const {
@@ -262,14 +284,16 @@ class PipelineLoader final : public Loader {
     totals_.skipped += skipped;
     counts.replaced += batch.replaced;
     totals_.replaced += batch.replaced;
-    const double allowed = std::max(1.0, options_.max_skip * static_cast<double>(epoch_positions()) / options_.world_size);
+    const double allowed =
+        std::max(1.0, options_.max_skip * static_cast<double>(epoch_positions()) / options_.world_size);
     if (static_cast<double>(counts.skipped + counts.replaced) > allowed) {
       counts.failed += batch.kept;
       totals_.failed += batch.kept;
-      return std::unexpected(Error{ErrorCode::kTooManySkipped,
-                                   fmt::format("{} bad samples in this epoch are more than max_skip={} allows; the last: {}",
-                                               counts.skipped + counts.replaced, options_.max_skip, batch.errors.front().describe()),
-                                   batch.errors.front().where, false});
+      return std::unexpected(Error{
+          ErrorCode::kTooManySkipped,
+          fmt::format("{} bad samples in this epoch are more than max_skip={} allows; the last: {}",
+                      counts.skipped + counts.replaced, options_.max_skip, batch.errors.front().describe()),
+          batch.errors.front().where, false});
     }
     counts.delivered += batch.kept;
     totals_.delivered += batch.kept;
@@ -375,37 +399,41 @@ class PipelineLoader final : public Loader {
 
 Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptions& options) {
   PENSTOCK_CHECK(check_options(options));
-  OrderSpec order{source->size(), options.epoch_size, shuffle_for(options.shuffle, *source), options.seed,
-                  source->unit_samples(), options.shuffle_window, options.sampler, options.weights};
+  OrderSpec order{source->size(),  options.epoch_size,     shuffle_for(options.shuffle, *source),
+                  options.seed,    source->unit_samples(), options.shuffle_window,
+                  options.sampler, options.weights};
   PENSTOCK_CHECK(check_order(order));
   auto plan = plan_fields(source, options);
   if (!plan) return std::unexpected(std::move(plan).error());
   plan->opened_at_ns = wall_clock_ns();
 
   const std::uint32_t local = std::max(1u, options.local_ranks);
-  const std::uint64_t memory = options.memory_bytes ? options.memory_bytes
-                                                    : std::max(free_memory_bytes() / 4 / local, 64 * kMiB);
+  const std::uint64_t memory =
+      options.memory_bytes ? options.memory_bytes : std::max(free_memory_bytes() / 4 / local, 64 * kMiB);
   auto fields = find_specs(*plan, memory);
   if (!fields) return std::unexpected(std::move(fields).error());
   const unsigned threads = options.threads ? options.threads : std::max(1u, usable_cpus() / local);
   for (const BatchField& field : *fields)  // before any size is multiplied out: it might wrap around
     if (field.texts.empty() && field.spec.bytes() > memory / options.batch_size)
       return fail(ErrorCode::kNoMemory,
-                  fmt::format("memory budget of {:.1f} MiB is too small: one batch of {} samples takes {:.1f} MiB; give memory= at "
+                  fmt::format("memory budget of {:.1f} MiB is too small: one batch of {} samples takes "
+                              "{:.1f} MiB; give memory= at "
                               "least {:.0f} MiB, or a smaller batch_size",
-                              static_cast<double>(memory) / kMiB, options.batch_size, batch_mib(field, options),
-                              std::ceil(batch_mib(field, options)) + threads + 1));
+                              static_cast<double>(memory) / kMiB, options.batch_size,
+                              batch_mib(field, options), std::ceil(batch_mib(field, options)) + threads + 1));
   SlotLayout layout(std::move(*fields), options.batch_size);
 
-  const auto budget = divide_budget({memory, layout.batch_bytes(), layout.sample_bytes(), threads, options.prefetch});
+  const auto budget =
+      divide_budget({memory, layout.batch_bytes(), layout.sample_bytes(), threads, options.prefetch});
   if (!budget) return std::unexpected(budget.error());
-  std::string tuning = fmt::format("{} threads ({}), {} batches of {:.1f} MiB ahead ({}), memory {:.0f} MiB ({})", threads,
-                                   options.threads ? "given" : fmt::format("{} usable cores / {} local ranks", usable_cpus(), local),
-                                   budget->prefetch, static_cast<double>(layout.batch_bytes()) / kMiB,
-                                   options.prefetch == budget->prefetch ? "given" : "by memory",
-                                   static_cast<double>(memory) / kMiB, options.memory_bytes ? "given" : "a quarter of what is free");
-  return std::make_unique<PipelineLoader>(std::move(*plan), options, std::move(order), std::move(layout), memory, *budget,
-                                          threads, std::move(tuning));
+  std::string tuning = fmt::format(
+      "{} threads ({}), {} batches of {:.1f} MiB ahead ({}), memory {:.0f} MiB ({})", threads,
+      options.threads ? "given" : fmt::format("{} usable cores / {} local ranks", usable_cpus(), local),
+      budget->prefetch, static_cast<double>(layout.batch_bytes()) / kMiB,
+      options.prefetch == budget->prefetch ? "given" : "by memory", static_cast<double>(memory) / kMiB,
+      options.memory_bytes ? "given" : "a quarter of what is free");
+  return std::make_unique<PipelineLoader>(std::move(*plan), options, std::move(order), std::move(layout),
+                                          memory, *budget, threads, std::move(tuning));
 }
 
 Result<std::optional<Batch>> Loader::next() {

@@ -17,7 +17,10 @@ constexpr std::size_t kMostOpenObjects = 64;
 }  // namespace
 
 SampleWorker::SampleWorker(const SamplePlan& plan, ScratchBudget& budget, WorkerCounters& counters)
-    : plan_(plan), scratch_(budget), clock_(counters), context_(scratch_, clock_) {}
+    : plan_(plan),
+      scratch_(budget),
+      clock_(counters),
+      context_(scratch_, clock_) {}
 
 Status SampleWorker::fill(std::uint64_t epoch, std::uint64_t position, std::uint64_t sample,
                           const SlotLayout& layout, std::byte* block,
@@ -65,7 +68,8 @@ Status SampleWorker::make_field(std::size_t field, std::uint64_t sample, const T
   const FieldPlan& plan = plan_.fields[field];
   if (plan.is_key) {
     if (target.texts != nullptr)
-      (*target.texts)[static_cast<std::size_t>(plan_.delivered_as[field])][target.index] = plan_.source->key(sample);
+      (*target.texts)[static_cast<std::size_t>(plan_.delivered_as[field])][target.index] =
+          plan_.source->key(sample);
     return {};
   }
   if (plan.kind == FieldKind::kInteger) {
@@ -130,7 +134,8 @@ Result<bool> SampleWorker::read_in_place(std::size_t field, std::uint64_t sample
   const FieldPlan& plan = plan_.fields[field];
   const auto source_field = static_cast<std::size_t>(plan.source_field);
   const ArrayLayout* layout = plan_.source->array_layout(source_field);
-  if (target.layout == nullptr || layout == nullptr || layout->swap_bytes || layout->fortran_order) return false;
+  if (target.layout == nullptr || layout == nullptr || layout->swap_bytes || layout->fortran_order)
+    return false;
   if (!plan.is_delivered || !plan.program.keeps(layout->spec.dtype)) return false;
   for (const FieldPlan& other : plan_.fields)
     if (other.derive_from == static_cast<int>(field)) return false;
@@ -189,16 +194,19 @@ Result<View> SampleWorker::parse_npy(ConstBytes file) {
 // Opens the object and makes sure that it is the one that was indexed. Where the index is an old
 // one and the file was rewritten before this loader began, the index is to blame, not the file.
 Result<Object*> SampleWorker::open(const Extent& extent) {
-  where_ = {extent.object, static_cast<std::int64_t>(extent.offset), static_cast<std::int64_t>(extent.length), -1};
+  where_ = {extent.object, static_cast<std::int64_t>(extent.offset), static_cast<std::int64_t>(extent.length),
+            -1};
   if (extent.shared_object)
-    if (const auto found = shared_objects_.find(extent.object); found != shared_objects_.end()) return found->second.get();
+    if (const auto found = shared_objects_.find(extent.object); found != shared_objects_.end())
+      return found->second.get();
   auto object = plan_.source->store().open(extent.object);
   if (!object) return std::unexpected(std::move(object).error());
   const ObjectVersion found = (*object)->version(), indexed{extent.object_bytes, extent.modified_ns};
   if (found != indexed) {
     if (!plan_.source->index_was_kept() || found.modified_ns >= plan_.opened_at_ns)
       return fail(ErrorCode::kChanged,
-                  fmt::format("file changed while in use ({} bytes now, {} when it was indexed)", found.size, indexed.size));
+                  fmt::format("file changed while in use ({} bytes now, {} when it was indexed)", found.size,
+                              indexed.size));
     plan_.source->forget_kept_index();
   }
   if (!extent.shared_object) {
@@ -214,7 +222,9 @@ Status SampleWorker::check_unchanged(const Object& object) const {
   const auto now = object.version_now();
   if (!now) return std::unexpected(now.error());
   if (*now == object.version()) return {};
-  return fail(ErrorCode::kChanged, fmt::format("file changed while in use ({} bytes now, {} when it was opened)", now->size, object.version().size));
+  return fail(ErrorCode::kChanged,
+              fmt::format("file changed while in use ({} bytes now, {} when it was opened)", now->size,
+                          object.version().size));
 }
 
 Result<ConstBytes> SampleWorker::read_encoded(const Extent& extent, Object& object) {
@@ -222,7 +232,8 @@ Result<ConstBytes> SampleWorker::read_encoded(const Extent& extent, Object& obje
   const std::uint64_t length = extent.shared_object ? extent.length : object.version().size;
   where_.length = static_cast<std::int64_t>(length);
   if (length > Limits{}.encoded_bytes)
-    return fail(ErrorCode::kTooLarge, fmt::format("{} bytes in one sample, at most {} allowed", length, Limits{}.encoded_bytes));
+    return fail(ErrorCode::kTooLarge,
+                fmt::format("{} bytes in one sample, at most {} allowed", length, Limits{}.encoded_bytes));
   if (length == 0) return fail(ErrorCode::kTruncated, "empty file");
   const auto buffer = scratch_.get(kScratchEncoded, length);
   if (!buffer) return std::unexpected(buffer.error());

@@ -19,8 +19,8 @@ namespace penstock {
 struct FieldPlan {
   std::string name;
   FieldKind kind = FieldKind::kImage;
-  int source_field = -1;   // -1: derived, or the key
-  int derive_from = -1;    // the batch field that this one starts from
+  int source_field = -1;  // -1: derived, or the key
+  int derive_from = -1;   // the batch field that this one starts from
   bool is_key = false;
   bool is_delivered = true;  // false: only there for others to derive from
   Program program;
@@ -28,9 +28,9 @@ struct FieldPlan {
 
 struct SamplePlan {
   SourcePtr source;
-  std::vector<FieldPlan> fields;    // a derived field stands after the one it derives from
-  std::vector<int> delivered_as;    // index in the batch, -1 where it is not delivered
-  std::int64_t opened_at_ns = 0;    // wall clock, to tell a stale index from a file changed in use
+  std::vector<FieldPlan> fields;  // a derived field stands after the one it derives from
+  std::vector<int> delivered_as;  // index in the batch, -1 where it is not delivered
+  std::int64_t opened_at_ns = 0;  // wall clock, to tell a stale index from a file changed in use
   std::uint64_t seed = 0;
 };
 
@@ -40,9 +40,8 @@ class SampleWorker {
   SampleWorker(const SamplePlan& plan, ScratchBudget& budget, WorkerCounters& counters);
 
   // Fills slot `index` of the block (and `texts`) with the sample; errors name it.
-  Status fill(std::uint64_t epoch, std::uint64_t position, std::uint64_t sample,
-              const SlotLayout& layout, std::byte* block,
-              std::vector<std::vector<std::string>>& texts, std::uint64_t index);
+  Status fill(std::uint64_t epoch, std::uint64_t position, std::uint64_t sample, const SlotLayout& layout,
+              std::byte* block, std::vector<std::vector<std::string>>& texts, std::uint64_t index);
 
   // The type and shape each delivered field of this sample would have in a batch.
   Result<std::vector<ArraySpec>> measure(std::uint64_t sample);

@@ -27,9 +27,15 @@ struct Scheduler::OpenBatch {
 };
 
 Scheduler::Scheduler(const Setup& setup)
-    : plan_(setup.plan), layout_(setup.layout), pool_(setup.pool), ledger_(setup.ledger),
-      prefetch_(setup.prefetch), policy_(setup.policy), threads_(setup.threads),
-      scratch_(*ledger_, setup.scratch_share_bytes, setup.scratch_pot_bytes), counters_(setup.threads) {
+    : plan_(setup.plan),
+      layout_(setup.layout),
+      pool_(setup.pool),
+      ledger_(setup.ledger),
+      prefetch_(setup.prefetch),
+      policy_(setup.policy),
+      threads_(setup.threads),
+      scratch_(*ledger_, setup.scratch_share_bytes, setup.scratch_pot_bytes),
+      counters_(setup.threads) {
   pool_->on_return([this] { wake_workers(); });
   for (unsigned t = 0; t < threads_; ++t) pool_threads_.emplace_back([this, t] { work(t); });
 }
@@ -74,7 +80,8 @@ void Scheduler::start(EpochTask task) {
 
 std::uint64_t Scheduler::ready_batches() const {
   std::lock_guard lock(mutex_);
-  return static_cast<std::uint64_t>(std::ranges::count_if(batches_, [](const auto& batch) { return batch->is_ready(); }));
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(batches_, [](const auto& batch) { return batch->is_ready(); }));
 }
 
 std::array<StageStats, kStages> Scheduler::worker_stats() const {
@@ -101,7 +108,8 @@ void Scheduler::work(unsigned number) {
       --idle_;
       const auto waited = std::chrono::nanoseconds(Clock::now() - since).count();
       if (queue_is_full)
-        counters.stages[static_cast<std::size_t>(Stage::kCollate)].wait_nanoseconds.add(static_cast<std::uint64_t>(waited));
+        counters.stages[static_cast<std::size_t>(Stage::kCollate)].wait_nanoseconds.add(
+            static_cast<std::uint64_t>(waited));
       continue;
     }
     ++busy_;
@@ -118,7 +126,8 @@ void Scheduler::work(unsigned number) {
 
 // The earliest samples that nobody works on; opens a batch where all open ones are claimed.
 std::optional<Scheduler::Claim> Scheduler::claim_samples() {
-  auto found = std::ranges::find_if(batches_, [](const auto& batch) { return batch->claimed < batch->range.count; });
+  auto found =
+      std::ranges::find_if(batches_, [](const auto& batch) { return batch->claimed < batch->range.count; });
   if (found == batches_.end()) {
     if (!open_batch()) return std::nullopt;
     found = batches_.end() - 1;
@@ -198,7 +207,8 @@ void Scheduler::finish_claim(const Claim& claim, double seconds) {
   const double each = seconds / static_cast<double>(claim.count);
   sample_seconds_ = sample_seconds_ > 0 ? 0.9 * sample_seconds_ + 0.1 * each : each;
   claim.batch->done += claim.count;
-  if (claim.batch->is_ready() && !batches_.empty() && claim.batch == batches_.front()) batch_ready_.notify_one();
+  if (claim.batch->is_ready() && !batches_.empty() && claim.batch == batches_.front())
+    batch_ready_.notify_one();
 }
 
 Scheduler::Wait Scheduler::next(FinishedBatch& out, std::chrono::milliseconds patience) {

@@ -101,8 +101,8 @@ class Scheduler {
 
   mutable std::mutex mutex_;
   std::condition_variable work_there_, batch_ready_, claims_done_;
-  EpochTask task_;                                   // the fields below are guarded by mutex_
-  std::deque<std::shared_ptr<OpenBatch>> batches_;   // in order of delivery
+  EpochTask task_;                                  // the fields below are guarded by mutex_
+  std::deque<std::shared_ptr<OpenBatch>> batches_;  // in order of delivery
   std::uint64_t next_to_open_ = 0, to_open_ = 0;
   unsigned idle_ = 0, busy_ = 0;
   double sample_seconds_ = 0;  // a moving average, to claim cheap samples in larger handfuls

@@ -53,9 +53,7 @@ std::string ending_of(std::string_view name) {
 // Walks the tree with several threads, since each listing and stat may be a round trip.
 class Walk {
  public:
-  Walk(const Store& store, const std::string& root) : store_(store), root_(root) {
-    todo_.push_back({"", 0});
-  }
+  Walk(const Store& store, const std::string& root) : store_(store), root_(root) { todo_.push_back({"", 0}); }
 
   Status run(const std::function<bool(std::uint64_t)>& progress) {
     const unsigned threads = std::clamp(usable_cpus() * 2, 2u, 16u);
@@ -68,7 +66,9 @@ class Walk {
           lock.unlock();
           const bool go_on = progress(seen_.load(std::memory_order_relaxed));
           lock.lock();
-          if (!go_on && !error_) error_ = Error{ErrorCode::kStopped, "stopped while looking for files", {root_, -1, -1, -1}, false};
+          if (!go_on && !error_)
+            error_ =
+                Error{ErrorCode::kStopped, "stopped while looking for files", {root_, -1, -1, -1}, false};
         }
     }
     changed_.notify_all();
@@ -213,8 +213,8 @@ bool kind_of_name(std::string_view name, FileKind& kind) {
   return ending == "jpg" || ending == "jpeg" || ending == "png" || ending == "webp";
 }
 
-Result<FileIndex> scan_folder(const Store& store, const std::string& root,
-                              const std::string& wanted, const ScanOptions& options) {
+Result<FileIndex> scan_folder(const Store& store, const std::string& root, const std::string& wanted,
+                              const ScanOptions& options) {
   Walk walk(store, root);
   PENSTOCK_CHECK(walk.run(options.progress));
   std::array<std::uint64_t, 2> counts{};
@@ -224,7 +224,8 @@ Result<FileIndex> scan_folder(const Store& store, const std::string& root,
   if (wanted.empty() && images > 0 && arrays > 0)
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{} images and {} .npy files in one folder; say kind=\"images\" or "
-                            "kind=\"npy\"", images, arrays),
+                            "kind=\"npy\"",
+                            images, arrays),
                 {root, -1, -1, -1});
   FileIndex index;
   index.kind = wanted == "npy" || (wanted.empty() && arrays > 0) ? FileKind::kNpy : FileKind::kImage;
@@ -234,8 +235,8 @@ Result<FileIndex> scan_folder(const Store& store, const std::string& root,
     index.folders.push_back({folder.path, folder.version.modified_ns});
     for (const FoundFile& file : folder.files) {
       if (file.kind != index.kind) continue;
-      index.files.push_back({folder_id, static_cast<std::uint32_t>(file.name.size()),
-                             index.names.size(), file.version.size, file.version.modified_ns});
+      index.files.push_back({folder_id, static_cast<std::uint32_t>(file.name.size()), index.names.size(),
+                             file.version.size, file.version.modified_ns});
       index.names += file.name;
     }
   }

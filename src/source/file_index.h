@@ -19,7 +19,7 @@ enum class FileKind : std::uint8_t { kImage, kNpy };
 
 struct FileIndex {
   struct Folder {
-    std::string path;            // below the root; "" is the root
+    std::string path;  // below the root; "" is the root
     std::int64_t modified_ns = 0;
   };
   struct File {
@@ -31,8 +31,8 @@ struct FileIndex {
   };
 
   FileKind kind = FileKind::kImage;
-  std::vector<Folder> folders;   // sorted by path
-  std::vector<File> files;       // sorted by folder, then name
+  std::vector<Folder> folders;  // sorted by path
+  std::vector<File> files;      // sorted by folder, then name
   std::string names;
   bool was_kept = false;
 
@@ -52,8 +52,8 @@ struct ScanOptions {
 
 // All image and .npy files below `root`; fails where there are none, or both kinds and `wanted`
 // (empty: whichever there is) does not say which.
-Result<FileIndex> scan_folder(const Store& store, const std::string& root,
-                              const std::string& wanted, const ScanOptions& options);
+Result<FileIndex> scan_folder(const Store& store, const std::string& root, const std::string& wanted,
+                              const ScanOptions& options);
 
 // Bytes of an index on disk, closed by a CRC32C; and back. A damaged, foreign or older one is an
 // error, never half an index.

@@ -26,7 +26,9 @@ std::string stem_of(const std::string& path) {
 class FolderSource final : public Source {
  public:
   FolderSource(std::shared_ptr<const Store> store, FileIndex index, FolderSourceOptions options)
-      : store_(std::move(store)), index_(std::move(index)), options_(std::move(options)) {}
+      : store_(std::move(store)),
+        index_(std::move(index)),
+        options_(std::move(options)) {}
 
   Status prepare() {
     find_classes();
@@ -70,7 +72,8 @@ class FolderSource final : public Source {
     const FileIndex::File& file = index.files[mask ? mask_of_[sample] : sample];
     const std::string& root = mask ? options_.masks_root : options_.root;
     const std::string relative = index.relative_path(file);
-    return {root.empty() ? relative : root + "/" + relative, 0, file.size, file.modified_ns, file.size, false};
+    return {
+        root.empty() ? relative : root + "/" + relative, 0, file.size, file.modified_ns, file.size, false};
   }
 
   std::int64_t integer(std::uint64_t sample, std::size_t) const override {
@@ -100,7 +103,8 @@ class FolderSource final : public Source {
       class_of_folder_[i] = found->second;
     }
     sort_classes();
-    const auto loose = std::erase_if(index_.files, [&](const auto& file) { return class_of_folder_[file.folder] < 0; });
+    const auto loose =
+        std::erase_if(index_.files, [&](const auto& file) { return class_of_folder_[file.folder] < 0; });
     if (loose > 0 && options_.warn)
       options_.warn(fmt::format("{}: {} files beside the class folders are left out", options_.uri, loose));
   }

@@ -25,8 +25,7 @@ std::string cache_directory() {
 
 }  // namespace
 
-std::string kept_index_path(const std::string& directory, const std::string& root,
-                            const std::string& kind) {
+std::string kept_index_path(const std::string& directory, const std::string& root, const std::string& kind) {
   const std::string folder = directory.empty() ? cache_directory() : directory;
   if (folder.empty()) return "";
   std::uint64_t hash = 0;
@@ -42,8 +41,7 @@ void keep_index(const std::string& path, const FileIndex& index, const std::stri
   std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
   file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   file.close();
-  if (file)
-    std::filesystem::rename(temporary, path, ignored);
+  if (file) std::filesystem::rename(temporary, path, ignored);
   if (!file || ignored) std::filesystem::remove(temporary, ignored);
 }
 

@@ -9,8 +9,7 @@ namespace penstock {
 
 // `directory` "" means PENSTOCK_CACHE_DIR, else XDG_CACHE_HOME/penstock, else ~/.cache/penstock;
 // "" comes back where there is none of them.
-std::string kept_index_path(const std::string& directory, const std::string& root,
-                            const std::string& kind);
+std::string kept_index_path(const std::string& directory, const std::string& root, const std::string& kind);
 
 // Written beside and renamed, so that readers see the old or the new. A folder that cannot be
 // written is no error: the next run scans again.

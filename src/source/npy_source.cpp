@@ -17,7 +17,11 @@ class NpySource final : public Source {
  public:
   NpySource(std::shared_ptr<const Store> store, std::string uri, std::string path, ObjectVersion version,
             const NpyHeader& header)
-      : store_(std::move(store)), uri_(std::move(uri)), path_(std::move(path)), version_(version), offset_(header.data_offset),
+      : store_(std::move(store)),
+        uri_(std::move(uri)),
+        path_(std::move(path)),
+        version_(version),
+        offset_(header.data_offset),
         size_(static_cast<std::uint64_t>(header.array.shape.front())) {
     layout_.spec = {header.array.dtype, {header.array.shape.begin() + 1, header.array.shape.end()}};
     layout_.swap_bytes = header.big_endian;
@@ -30,12 +34,14 @@ class NpySource final : public Source {
   std::string uri() const override { return uri_; }
   std::string key(std::uint64_t sample) const override { return std::to_string(sample); }
   Extent extent(std::uint64_t sample, std::size_t) const override {
-    return {path_, offset_ + sample * sample_bytes_, sample_bytes_, version_.modified_ns, version_.size, true};
+    return {path_, offset_ + sample * sample_bytes_, sample_bytes_, version_.modified_ns, version_.size,
+            true};
   }
   const ArrayLayout* array_layout(std::size_t) const override { return &layout_; }
   std::uint64_t fingerprint() const override {
     std::uint64_t hash = mix64(version_.size);
-    for (const std::int64_t extent : layout_.spec.shape) hash = mix64(hash ^ static_cast<std::uint64_t>(extent));
+    for (const std::int64_t extent : layout_.spec.shape)
+      hash = mix64(hash ^ static_cast<std::uint64_t>(extent));
     return mix64(hash ^ static_cast<std::uint64_t>(layout_.spec.dtype));
   }
   std::uint64_t stored_bytes() const override { return version_.size; }
@@ -55,7 +61,8 @@ class NpySource final : public Source {
 
 }  // namespace
 
-Result<SourcePtr> make_npy_source(std::shared_ptr<const Store> store, const std::string& uri, const std::string& path) {
+Result<SourcePtr> make_npy_source(std::shared_ptr<const Store> store, const std::string& uri,
+                                  const std::string& path) {
   const auto at_file = [&](Error error, std::uint64_t length) {
     error.where = {uri, 0, static_cast<std::int64_t>(length), -1};
     return std::unexpected(std::move(error));
@@ -72,13 +79,19 @@ Result<SourcePtr> make_npy_source(std::shared_ptr<const Store> store, const std:
   PENSTOCK_CHECK((*object)->read_at(0, bytes));
   const auto header = parse_npy_header(bytes, Limits{});
   if (!header) return at_file(header.error(), bytes.size());
-  if (const auto fits = check_npy_size(*header, version.size); !fits) return at_file(fits.error(), version.size);
+  if (const auto fits = check_npy_size(*header, version.size); !fits)
+    return at_file(fits.error(), version.size);
   if (header->array.shape.empty())
-    return at_file({ErrorCode::kShapeMismatch, "a single number; samples are entries of the first axis", {}, false}, bytes.size());
+    return at_file(
+        {ErrorCode::kShapeMismatch, "a single number; samples are entries of the first axis", {}, false},
+        bytes.size());
   if (header->fortran_order)
     return at_file({ErrorCode::kUnsupported,
                     "Fortran order scatters each sample over the file; save it with "
-                    "numpy.ascontiguousarray", {}, false}, bytes.size());
+                    "numpy.ascontiguousarray",
+                    {},
+                    false},
+                   bytes.size());
   if (header->array.shape.front() == 0)
     return at_file({ErrorCode::kNotFound, "the array has no samples", {}, false}, bytes.size());
   return std::make_shared<NpySource>(std::move(store), uri, path, version, *header);

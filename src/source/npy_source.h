@@ -7,6 +7,7 @@
 namespace penstock {
 
 // `uri` is what the user wrote, `path` where it is.
-Result<SourcePtr> make_npy_source(std::shared_ptr<const Store> store, const std::string& uri, const std::string& path);
+Result<SourcePtr> make_npy_source(std::shared_ptr<const Store> store, const std::string& uri,
+                                  const std::string& path);
 
 }  // namespace penstock

@@ -59,9 +59,7 @@ bool has_wildcard(const std::string& path) { return path.find_first_of("*?[") !=
 
 }  // namespace
 
-bool is_pattern(const std::string& path) {
-  return has_wildcard(path) || path.find('{') != std::string::npos;
-}
+bool is_pattern(const std::string& path) { return has_wildcard(path) || path.find('{') != std::string::npos; }
 
 Result<std::vector<std::string>> expand_pattern(const std::string& pattern) {
   std::vector<std::string> braced, paths;

@@ -15,12 +15,14 @@ namespace {
 class SubsetSource final : public Source {
  public:
   SubsetSource(SourcePtr whole, std::vector<std::uint64_t> indices)
-      : whole_(std::move(whole)), indices_(std::move(indices)) {
+      : whole_(std::move(whole)),
+        indices_(std::move(indices)) {
     fingerprint_ = whole_->fingerprint();
     for (const std::uint64_t index : indices_) fingerprint_ = mix64(fingerprint_ ^ index);
     for (const std::uint64_t index : indices_)
       for (std::size_t field = 0; field < whole_->fields().size(); ++field)
-        if (whole_->fields()[field].kind < FieldKind::kInteger) stored_bytes_ += whole_->extent(index, field).length;
+        if (whole_->fields()[field].kind < FieldKind::kInteger)
+          stored_bytes_ += whole_->extent(index, field).length;
   }
 
   std::uint64_t size() const override { return indices_.size(); }
@@ -28,9 +30,13 @@ class SubsetSource final : public Source {
   std::string kind() const override { return whole_->kind(); }
   std::string uri() const override { return whole_->uri(); }
   std::string key(std::uint64_t sample) const override { return whole_->key(indices_[sample]); }
-  Extent extent(std::uint64_t sample, std::size_t field) const override { return whole_->extent(indices_[sample], field); }
+  Extent extent(std::uint64_t sample, std::size_t field) const override {
+    return whole_->extent(indices_[sample], field);
+  }
   const ArrayLayout* array_layout(std::size_t field) const override { return whole_->array_layout(field); }
-  std::int64_t integer(std::uint64_t sample, std::size_t field) const override { return whole_->integer(indices_[sample], field); }
+  std::int64_t integer(std::uint64_t sample, std::size_t field) const override {
+    return whole_->integer(indices_[sample], field);
+  }
   const std::vector<std::string>& classes() const override { return whole_->classes(); }
   std::uint64_t fingerprint() const override { return fingerprint_; }
   std::uint64_t stored_bytes() const override { return stored_bytes_; }

@@ -20,8 +20,8 @@ std::unexpected<Error> system_error(const char* action, int number, Where where)
   ErrorCode code = ErrorCode::kIo;
   if (number == ENOENT || number == ENOTDIR) code = ErrorCode::kNotFound;
   if (number == EACCES || number == EPERM) code = ErrorCode::kNoAccess;
-  Error error{code, fmt::format("cannot {} ({})", action, std::strerror(number)),
-              std::move(where), number == EIO || number == ESTALE || number == EAGAIN};
+  Error error{code, fmt::format("cannot {} ({})", action, std::strerror(number)), std::move(where),
+              number == EIO || number == ESTALE || number == EAGAIN};
   return std::unexpected(std::move(error));
 }
 
@@ -32,16 +32,18 @@ ObjectVersion version_of(const struct stat& info) {
 
 class FileObject final : public Object {
  public:
-  FileObject(ObjectVersion version, std::string path, int descriptor,
-             std::shared_ptr<const FileCalls> calls)
-      : Object(version), path_(std::move(path)), descriptor_(descriptor), calls_(std::move(calls)) {}
+  FileObject(ObjectVersion version, std::string path, int descriptor, std::shared_ptr<const FileCalls> calls)
+      : Object(version),
+        path_(std::move(path)),
+        descriptor_(descriptor),
+        calls_(std::move(calls)) {}
   FileObject(const FileObject&) = delete;
   ~FileObject() override { calls_->close(descriptor_); }
 
   using Object::read_at;
 
   Result<ObjectVersion> version_now() const override {
-    struct stat info {};
+    struct stat info{};
     if (calls_->fstat(descriptor_, &info) != 0) return system_error("stat", errno, {path_, -1, -1, -1});
     return version_of(info);
   }
@@ -60,8 +62,8 @@ class FileObject final : public Object {
     std::uint64_t at = offset;
     int interruptions = 0;
     while (first < count) {
-      const ssize_t got = calls_->preadv(descriptor_, &vectors[first],
-                                         static_cast<int>(count - first), static_cast<off_t>(at));
+      const ssize_t got = calls_->preadv(descriptor_, &vectors[first], static_cast<int>(count - first),
+                                         static_cast<off_t>(at));
       if (got < 0) {
         const int number = errno;
         if ((number == EINTR || number == EAGAIN) && ++interruptions < kMaxInterruptions) continue;
@@ -108,7 +110,7 @@ Result<std::unique_ptr<Object>> FileStore::open(const std::string& key) const {
   do descriptor = calls_->open(key.c_str());
   while (descriptor < 0 && errno == EINTR && ++interruptions < kMaxInterruptions);
   if (descriptor < 0) return system_error("open", errno, {key, -1, -1, -1});
-  struct stat info {};
+  struct stat info{};
   if (calls_->fstat(descriptor, &info) != 0) {
     const int number = errno;
     calls_->close(descriptor);
@@ -122,7 +124,7 @@ Result<std::unique_ptr<Object>> FileStore::open(const std::string& key) const {
 }
 
 Result<ObjectVersion> FileStore::stat(const std::string& key) const {
-  struct stat info {};
+  struct stat info{};
   if (::stat(key.c_str(), &info) != 0) return system_error("stat", errno, {key, -1, -1, -1});
   return version_of(info);
 }
@@ -142,7 +144,7 @@ Result<std::vector<FolderEntry>> FileStore::list(const std::string& key) const {
     if (name == "." || name == "..") continue;
     bool is_folder = entry->d_type == DT_DIR, is_file = entry->d_type == DT_REG;
     if (!is_folder && !is_file && (entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN)) {
-      struct stat info {};
+      struct stat info{};
       if (fstatat(dirfd(folder.get()), entry->d_name, &info, 0) != 0) {
         // A dangling link is listed as a file, so that reading it gives an error with its name.
         is_file = true;

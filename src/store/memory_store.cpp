@@ -11,7 +11,9 @@ namespace {
 class MemoryObject final : public Object {
  public:
   MemoryObject(std::string key, std::shared_ptr<const std::vector<std::byte>> bytes)
-      : Object({bytes->size(), 0}), key_(std::move(key)), bytes_(std::move(bytes)) {}
+      : Object({bytes->size(), 0}),
+        key_(std::move(key)),
+        bytes_(std::move(bytes)) {}
 
   using Object::read_at;
 

@@ -4,8 +4,7 @@
 
 namespace penstock {
 
-Result<std::vector<std::byte>> read_all(const Store& store, const std::string& key,
-                                        std::uint64_t limit) {
+Result<std::vector<std::byte>> read_all(const Store& store, const std::string& key, std::uint64_t limit) {
   auto object = store.open(key);
   if (!object) return std::unexpected(std::move(object).error());
   const std::uint64_t size = (*object)->version().size;

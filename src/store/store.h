@@ -58,7 +58,6 @@ class Store {
 };
 
 // The whole object, which may have at most `limit` bytes.
-Result<std::vector<std::byte>> read_all(const Store& store, const std::string& key,
-                                        std::uint64_t limit);
+Result<std::vector<std::byte>> read_all(const Store& store, const std::string& key, std::uint64_t limit);
 
 }  // namespace penstock

@@ -55,7 +55,8 @@ std::array<Byte, 3> rgb_to_hsv(const Byte* p) {
   const float red = static_cast<float>(high - p[0]) / range, green = static_cast<float>(high - p[1]) / range,
               blue = static_cast<float>(high - p[2]) / range;
   // Pillow's mixture of float and double, since the result is cut off, not rounded.
-  float hue = p[0] == high ? blue - green : static_cast<float>(p[1] == high ? 2.0 + red - blue : 4.0 + green - red);
+  float hue =
+      p[0] == high ? blue - green : static_cast<float>(p[1] == high ? 2.0 + red - blue : 4.0 + green - red);
   hue = static_cast<float>(std::fmod(hue / 6.0 + 1.0, 1.0));
   return {to_byte(hue * 255.0), to_byte(range / static_cast<float>(high) * 255.0), high};
 }
@@ -71,7 +72,8 @@ void hsv_to_rgb(std::array<Byte, 3> hsv, Byte* out) {
   const auto level = [&](float share) { return to_byte(std::round(value * share)); };
   const Byte v = hsv[2], p = level(1 - saturation), q = level(1 - saturation * part),
              t = level(1 - saturation * (1 - part));
-  const std::array<std::array<Byte, 3>, 6> table = {{{v, t, p}, {q, v, p}, {p, v, t}, {p, q, v}, {t, p, v}, {v, p, q}}};
+  const std::array<std::array<Byte, 3>, 6> table = {
+      {{v, t, p}, {q, v, p}, {p, v, t}, {p, q, v}, {t, p, v}, {v, p, q}}};
   std::ranges::copy(table[static_cast<std::size_t>(whole) % 6], out);
 }
 

@@ -9,9 +9,8 @@ namespace penstock {
 namespace {
 
 std::unexpected<Error> too_small(const Frame& frame, int height, int width) {
-  return fail(ErrorCode::kShapeMismatch,
-              fmt::format("image of {}x{} is smaller than the crop of {}x{}", frame.height(),
-                          frame.width(), height, width));
+  return fail(ErrorCode::kShapeMismatch, fmt::format("image of {}x{} is smaller than the crop of {}x{}",
+                                                     frame.height(), frame.width(), height, width));
 }
 
 class CenterCropOp final : public Op {

@@ -12,13 +12,12 @@ namespace {
 
 Status check_probability(const char* name, double probability) {
   if (probability >= 0 && probability <= 1) return {};
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{} probability {}: wants 0 to 1", name, probability));
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{} probability {}: wants 0 to 1", name, probability));
 }
 
 class FlipOp final : public Op {
  public:
-  FlipOp(bool Frame::*mirror, double probability) : mirror_(mirror), probability_(probability) {}
+  FlipOp(bool Frame::* mirror, double probability) : mirror_(mirror), probability_(probability) {}
 
   bool is_geometric() const override { return true; }
   Result<bool> plan(Frame& frame, Draws& draws) const override {
@@ -27,7 +26,7 @@ class FlipOp final : public Op {
   }
 
  private:
-  bool Frame::*mirror_;
+  bool Frame::* mirror_;
   double probability_;
 };
 

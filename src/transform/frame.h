@@ -13,7 +13,7 @@ namespace penstock {
 struct Frame {
   Frame(int width, int height) : source{0, 0, width, height} {}
 
-  Rect source;            // of the current image
+  Rect source;  // of the current image
   bool resampled = false;
   int full_width = 0, full_height = 0;  // what the whole of `source` is resized to
   Rect window;                          // the part of that which is wanted

@@ -53,7 +53,8 @@ Result<OpPtr> make_op(const Normalize& spec) {
                 fmt::format("Normalize: {} means and {} deviations", spec.mean.size(), spec.std.size()));
   for (std::size_t i = 0; i < spec.mean.size(); ++i)
     if (!std::isfinite(spec.mean[i]) || !std::isfinite(spec.std[i]) || spec.std[i] == 0)
-      return fail(ErrorCode::kInvalidArgument, "Normalize: means must be finite, deviations finite and not zero");
+      return fail(ErrorCode::kInvalidArgument,
+                  "Normalize: means must be finite, deviations finite and not zero");
   if (spec.max_value && (!std::isfinite(*spec.max_value) || *spec.max_value == 0))
     return fail(ErrorCode::kInvalidArgument, "Normalize: max_value must be finite and not zero");
   return std::make_unique<NormalizeOp>(spec);

@@ -11,7 +11,8 @@ namespace penstock {
 Status check_sides(const char* name, int height, int width) {
   const auto most = static_cast<int>(Limits{}.image_side);
   if (height >= 1 && width >= 1 && height <= most && width <= most) return {};
-  return fail(ErrorCode::kInvalidArgument, fmt::format("{} of {}x{}: sides are 1 to {}", name, height, width, most));
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("{} of {}x{}: sides are 1 to {}", name, height, width, most));
 }
 
 Result<MutableBytes> Context::pixels_beside(const View& view, std::size_t bytes, int& buffer) {
@@ -36,7 +37,8 @@ Status copy_packed(View& view, Context& context, DType dtype) {
   const int items = channels == 1 ? 1 : 4;
   const auto row_bytes = view.width() * items * static_cast<std::int64_t>(size_of(dtype));
   int buffer = -1;
-  const auto memory = context.pixels_beside(view, static_cast<std::size_t>(row_bytes * view.height()), buffer);
+  const auto memory =
+      context.pixels_beside(view, static_cast<std::size_t>(row_bytes * view.height()), buffer);
   if (!memory) return std::unexpected(memory.error());
   View out = view_of_image(memory->data(), dtype, view.height(), view.width(), channels, items, row_bytes);
   out.buffer = buffer;

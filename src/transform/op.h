@@ -17,7 +17,12 @@ namespace penstock {
 // Scratch buffers by use. Three pixel buffers: the one a value lives in, one that must be kept
 // (another field derives from it), and one to write to.
 enum ScratchUse : int {
-  kScratchEncoded, kScratchDecoded, kScratchRow, kScratchPixels0, kScratchPixels1, kScratchPixels2,
+  kScratchEncoded,
+  kScratchDecoded,
+  kScratchRow,
+  kScratchPixels0,
+  kScratchPixels1,
+  kScratchPixels2,
 };
 
 // What one worker needs to run ops on one sample.
@@ -27,9 +32,9 @@ struct Context {
   Scratch& scratch;
   StageClock& clock;
   Draws draws{0, 0, 0};
-  AxisPlan columns, rows;              // kept for their memory
-  int keep_buffer = -1;                // not to be overwritten
-  std::shared_ptr<const void> held;    // result of a Map, alive until the sample is stored
+  AxisPlan columns, rows;            // kept for their memory
+  int keep_buffer = -1;              // not to be overwritten
+  std::shared_ptr<const void> held;  // result of a Map, alive until the sample is stored
 
   // A pixel buffer that is neither the view's own nor the kept one.
   Result<MutableBytes> pixels_beside(const View& view, std::size_t bytes, int& buffer);

@@ -27,8 +27,8 @@ class PadOp final : public Op {
                   static_cast<std::uint8_t>(std::clamp(spec_.fill, 0.0, 255.0)));
     else
       std::fill_n(reinterpret_cast<float*>(memory->data()), total, static_cast<float>(spec_.fill));
-    View out = view_of_image(memory->data(), view.dtype, height, width,
-                             static_cast<int>(view.channels()), static_cast<int>(items), row);
+    View out = view_of_image(memory->data(), view.dtype, height, width, static_cast<int>(view.channels()),
+                             static_cast<int>(items), row);
     out.buffer = buffer;
     View inner = out;
     inner.shape[0] = view.height();

@@ -22,10 +22,10 @@ struct OpMaker {
 };
 
 void plan_axes(const Frame& frame, Context& context) {
-  plan_axis(context.columns, 0, frame.source.width, frame.source.width, frame.full_width,
-            frame.window.x, frame.window.width, frame.interpolation, frame.antialias);
-  plan_axis(context.rows, 0, frame.source.height, frame.source.height, frame.full_height,
-            frame.window.y, frame.window.height, frame.interpolation, frame.antialias);
+  plan_axis(context.columns, 0, frame.source.width, frame.source.width, frame.full_width, frame.window.x,
+            frame.window.width, frame.interpolation, frame.antialias);
+  plan_axis(context.rows, 0, frame.source.height, frame.source.height, frame.full_height, frame.window.y,
+            frame.window.height, frame.interpolation, frame.antialias);
 }
 
 // The planned outputs from the view's pixels; a flip is only another order of outputs.
@@ -92,7 +92,8 @@ Result<Program> Program::compile(const std::vector<Transform>& steps, const Prog
     program.decode_ = std::get<Decode>(steps[0]);
     begin = 1;
   }
-  if (end > begin && std::holds_alternative<Cast>(steps[end - 1])) program.dtype_ = std::get<Cast>(steps[--end]).dtype;
+  if (end > begin && std::holds_alternative<Cast>(steps[end - 1]))
+    program.dtype_ = std::get<Cast>(steps[--end]).dtype;
   std::map<std::size_t, std::uint32_t> occurrences;
   for (std::size_t i = begin; i < end; ++i) {
     const std::size_t type = steps[i].index();
@@ -124,8 +125,9 @@ Result<View> Program::run_image(ConstBytes encoded, ImageDecoder& decoder, Conte
   PENSTOCK_CHECK(context.scratch.charge(header->working_bytes));
   const bool turned = decode_.exif_orientation && header->orientation >= 5;
   std::size_t next = 0;
-  const auto frame = plan_from(next, turned ? Frame(header->height, header->width) : Frame(header->width, header->height),
-                               context.draws);
+  const auto frame =
+      plan_from(next, turned ? Frame(header->height, header->width) : Frame(header->width, header->height),
+                context.draws);
   if (!frame) return std::unexpected(frame.error());
   auto view = decode_frame(*frame, *header, decoder, context);
   if (!view) return view;
@@ -134,8 +136,8 @@ Result<View> Program::run_image(ConstBytes encoded, ImageDecoder& decoder, Conte
 }
 
 // Decodes the pixels that the frame needs and, where it resizes, resamples them.
-Result<View> Program::decode_frame(const Frame& frame, const ImageHeader& header,
-                                   ImageDecoder& decoder, Context& context) const {
+Result<View> Program::decode_frame(const Frame& frame, const ImageHeader& header, ImageDecoder& decoder,
+                                   Context& context) const {
   const Orientation orientation(decode_.exif_orientation ? header.orientation : 1);
   Rect wanted = frame.source;
   const bool may_scale = decode_.fast_decode && frame.resampled && decoder.can_scale() &&
@@ -144,21 +146,22 @@ Result<View> Program::decode_frame(const Frame& frame, const ImageHeader& header
   if (frame.resampled && scale == 1) {
     plan_axes(frame, context);
     const AxisPlan &columns = context.columns, &rows = context.rows;
-    wanted = {wanted.x + columns.begin, wanted.y + rows.begin, columns.end - columns.begin, rows.end - rows.begin};
+    wanted = {wanted.x + columns.begin, wanted.y + rows.begin, columns.end - columns.begin,
+              rows.end - rows.begin};
     context.columns.rebase();
     context.rows.rebase();
   }
-  const PixelFormat format = kind_ == FieldKind::kMask           ? PixelFormat::kIndex
+  const PixelFormat format = kind_ == FieldKind::kMask          ? PixelFormat::kIndex
                              : decode_.mode == ColorMode::kGrey ? PixelFormat::kGrey
-                                                                 : PixelFormat::kRgbx;
+                                                                : PixelFormat::kRgbx;
   const DecodeRequest request{orientation.to_stored(wanted, header.width, header.height), format, scale};
   const auto buffer = context.scratch.get(kScratchDecoded, decoder.buffer_bytes(request));
   if (!buffer) return std::unexpected(buffer.error());
   const auto pixels = decoder.decode(request, *buffer);
   if (!pixels) return std::unexpected(pixels.error());
   const int items = bytes_per_pixel(format);
-  View view = view_of_image(pixels->data, DType::kUInt8, pixels->height, pixels->width,
-                            items == 4 ? 3 : 1, items, pixels->row_stride);
+  View view = view_of_image(pixels->data, DType::kUInt8, pixels->height, pixels->width, items == 4 ? 3 : 1,
+                            items, pixels->row_stride);
   view.buffer = kScratchDecoded;
   orientation.apply(view);
   context.clock.mark(Stage::kDecode, static_cast<std::uint64_t>(view.height() * view.width() * items));
@@ -168,13 +171,16 @@ Result<View> Program::decode_frame(const Frame& frame, const ImageHeader& header
   }
   if (scale > 1) {
     // The box keeps its exact, fractional place within the smaller pixels.
-    const auto plan = [&](AxisPlan& axis, int source, int source_size, std::int64_t input, int full, int from, int size) {
+    const auto plan = [&](AxisPlan& axis, int source, int source_size, std::int64_t input, int full, int from,
+                          int size) {
       const double offset = static_cast<double>(source % scale) / scale;
-      plan_axis(axis, offset, static_cast<double>(source_size) / scale, static_cast<int>(input), full,
-                from, size, frame.interpolation, frame.antialias);
+      plan_axis(axis, offset, static_cast<double>(source_size) / scale, static_cast<int>(input), full, from,
+                size, frame.interpolation, frame.antialias);
     };
-    plan(context.columns, wanted.x, wanted.width, view.width(), frame.full_width, frame.window.x, frame.window.width);
-    plan(context.rows, wanted.y, wanted.height, view.height(), frame.full_height, frame.window.y, frame.window.height);
+    plan(context.columns, wanted.x, wanted.width, view.width(), frame.full_width, frame.window.x,
+         frame.window.width);
+    plan(context.rows, wanted.y, wanted.height, view.height(), frame.full_height, frame.window.y,
+         frame.window.height);
   }
   PENSTOCK_CHECK(resample_planned(frame, view, context));
   return view;
@@ -189,7 +195,8 @@ Status Program::run_from(std::size_t next, View& value, Context& context) const 
       continue;
     }
     PENSTOCK_CHECK(make_packed(value, context));
-    const auto frame = plan_from(next, Frame(static_cast<int>(value.width()), static_cast<int>(value.height())), context.draws);
+    const auto frame = plan_from(
+        next, Frame(static_cast<int>(value.width()), static_cast<int>(value.height())), context.draws);
     if (!frame) return std::unexpected(frame.error());
     PENSTOCK_CHECK(make_pixels(*frame, value, context));
   }
@@ -214,9 +221,7 @@ std::optional<ArraySpec> Program::fixed_spec() const {
 
 ArraySpec Program::spec_of(const View& value) const {
   ArraySpec spec;
-  spec.dtype = dtype_                    ? *dtype_
-               : value.affine.scale      ? DType::kFloat32
-                                         : value.dtype;
+  spec.dtype = dtype_ ? *dtype_ : value.affine.scale ? DType::kFloat32 : value.dtype;
   if (kind_ == FieldKind::kMask && value.is_image)
     spec.shape = {value.height(), value.width()};
   else if (value.is_image && layout_ == Layout::kNchw)

@@ -60,12 +60,12 @@ Result<OpPtr> make_op(const RandomResizedCrop& spec, bool is_mask) {
   PENSTOCK_CHECK(check_sides("RandomResizedCrop", spec.height, spec.width));
   if (!(spec.scale_from > 0) || !(spec.scale_to >= spec.scale_from) || !(spec.scale_to <= 1))
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("RandomResizedCrop scale=({}, {}): wants 0 < from <= to <= 1",
-                            spec.scale_from, spec.scale_to));
+                fmt::format("RandomResizedCrop scale=({}, {}): wants 0 < from <= to <= 1", spec.scale_from,
+                            spec.scale_to));
   if (!(spec.ratio_from > 0) || !(spec.ratio_to >= spec.ratio_from))
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("RandomResizedCrop ratio=({}, {}): wants 0 < from <= to",
-                            spec.ratio_from, spec.ratio_to));
+                fmt::format("RandomResizedCrop ratio=({}, {}): wants 0 < from <= to", spec.ratio_from,
+                            spec.ratio_to));
   RandomResizedCrop own = spec;
   if (is_mask) own.interpolation = Interpolation::kNearest;
   return std::make_unique<RandomResizedCropOp>(own);

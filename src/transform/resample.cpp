@@ -19,18 +19,15 @@ double sinc(double x) {
 double filter_value(Interpolation filter, double x) {
   x = std::abs(x);
   switch (filter) {
-    case Interpolation::kBilinear:
-      return x < 1 ? 1 - x : 0;
+    case Interpolation::kBilinear: return x < 1 ? 1 - x : 0;
     case Interpolation::kBicubic: {
       constexpr double a = -0.5;
       if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
       if (x < 2) return (((x - 5) * x + 8) * x - 4) * a;
       return 0;
     }
-    case Interpolation::kLanczos:
-      return x < 3 ? sinc(x) * sinc(x / 3) : 0;
-    case Interpolation::kNearest:
-      break;
+    case Interpolation::kLanczos: return x < 3 ? sinc(x) * sinc(x / 3) : 0;
+    case Interpolation::kNearest: break;
   }
   return 1;
 }
@@ -111,7 +108,8 @@ void plan_axis(AxisPlan& plan, double box_begin, double box_size, int input_size
     plan.taps = 1;
     plan.weights.assign(count, 1.0f);
     for (std::size_t i = 0; i < count; ++i) {
-      const double centre = box_begin + (static_cast<double>(window_begin) + static_cast<double>(i) + 0.5) * scale;
+      const double centre =
+          box_begin + (static_cast<double>(window_begin) + static_cast<double>(i) + 0.5) * scale;
       plan.first[i] = std::clamp(static_cast<int>(std::floor(centre)), 0, input_size - 1);
     }
   } else {
@@ -122,7 +120,8 @@ void plan_axis(AxisPlan& plan, double box_begin, double box_size, int input_size
     plan.weights.assign(count * static_cast<std::size_t>(room), 0.0f);
     std::vector<double> values(static_cast<std::size_t>(room));
     for (std::size_t i = 0; i < count; ++i) {
-      const double centre = box_begin + (static_cast<double>(window_begin) + static_cast<double>(i) + 0.5) * scale;
+      const double centre =
+          box_begin + (static_cast<double>(window_begin) + static_cast<double>(i) + 0.5) * scale;
       const int from = std::clamp(static_cast<int>(std::floor(centre - radius + 0.5)), 0, input_size - 1);
       const int to = std::clamp(static_cast<int>(std::floor(centre + radius + 0.5)), from + 1, input_size);
       const int taps = std::min(to - from, room);
@@ -133,7 +132,8 @@ void plan_axis(AxisPlan& plan, double box_begin, double box_size, int input_size
       int used = 0;
       for (int t = 0; t < taps; ++t) {
         const double weight = sum != 0 ? values[static_cast<std::size_t>(t)] / sum : (t == 0);
-        plan.weights[i * static_cast<std::size_t>(room) + static_cast<std::size_t>(t)] = static_cast<float>(weight);
+        plan.weights[i * static_cast<std::size_t>(room) + static_cast<std::size_t>(t)] =
+            static_cast<float>(weight);
         if (weight != 0) used = t + 1;
       }
       plan.first[i] = from;
@@ -157,8 +157,8 @@ void plan_axis(AxisPlan& plan, double box_begin, double box_size, int input_size
   plan.end = high + plan.taps;
 }
 
-View resample(const View& input, const AxisPlan& columns, const AxisPlan& rows,
-              std::byte* output, float* row_buffer) {
+View resample(const View& input, const AxisPlan& columns, const AxisPlan& rows, std::byte* output,
+              float* row_buffer) {
   const auto item_bytes = static_cast<std::int64_t>(size_of(input.dtype));
   const int items = static_cast<int>(input.stride[1] / item_bytes);
   if (input.dtype == DType::kUInt8)

@@ -15,9 +15,9 @@ namespace penstock {
 
 // Which inputs make each output along one axis, and how much of each.
 struct AxisPlan {
-  int taps = 0;               // inputs an output
-  std::vector<int> first;     // first input of each output
-  std::vector<float> weights; // taps for each output; zero where an output needs fewer
+  int taps = 0;                // inputs an output
+  std::vector<int> first;      // first input of each output
+  std::vector<float> weights;  // taps for each output; zero where an output needs fewer
 
   // The inputs that are read at all.
   int begin = 0, end = 0;
@@ -38,7 +38,7 @@ AxisPlan plan_identity(int size);
 // `input` has four items a pixel or one, uint8 or float32, positive strides; `columns` and `rows`
 // count from its first pixel. The result is packed in `output`, which holds
 // rows x columns x items; `row_buffer` holds one row of the needed input as float.
-View resample(const View& input, const AxisPlan& columns, const AxisPlan& rows,
-              std::byte* output, float* row_buffer);
+View resample(const View& input, const AxisPlan& columns, const AxisPlan& rows, std::byte* output,
+              float* row_buffer);
 
 }  // namespace penstock

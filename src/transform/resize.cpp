@@ -26,7 +26,8 @@ class ResizeOp final : public Op {
     if (spec_.width != 0) return {spec_.height, spec_.width};
     const auto longer = [&](int other, int shorter) {
       const std::int64_t side = static_cast<std::int64_t>(spec_.height) * other / shorter;
-      return static_cast<int>(std::clamp<std::int64_t>(side, 1, static_cast<std::int64_t>(Limits{}.image_side)));
+      return static_cast<int>(
+          std::clamp<std::int64_t>(side, 1, static_cast<std::int64_t>(Limits{}.image_side)));
     };
     return height <= width ? FixedSize{spec_.height, longer(width, height)}
                            : FixedSize{longer(height, width), spec_.height};

@@ -19,8 +19,8 @@ View view_of_array(const std::byte* data, const ArraySpec& spec, bool fortran_or
   return view;
 }
 
-View view_of_image(const std::byte* data, DType dtype, std::int64_t height, std::int64_t width,
-                   int channels, int pixel_items, std::int64_t row_bytes) {
+View view_of_image(const std::byte* data, DType dtype, std::int64_t height, std::int64_t width, int channels,
+                   int pixel_items, std::int64_t row_bytes) {
   const auto item = static_cast<std::int64_t>(size_of(dtype));
   View view;
   view.data = data;

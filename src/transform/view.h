@@ -19,7 +19,7 @@ constexpr int kMaxRank = 8;
 struct Affine {
   const float* scale = nullptr;  // nullptr: none
   const float* bias = nullptr;
-  int axis = -1;                 // -1: one scale for all
+  int axis = -1;  // -1: one scale for all
 };
 
 struct View {
@@ -31,7 +31,7 @@ struct View {
   std::array<std::int64_t, kMaxRank> shape{};
   std::array<std::int64_t, kMaxRank> stride{};  // in bytes, may be negative
   Affine affine;
-  int buffer = -1;          // which scratch buffer holds the memory; -1: none of them
+  int buffer = -1;  // which scratch buffer holds the memory; -1: none of them
 
   std::int64_t height() const { return shape[0]; }
   std::int64_t width() const { return shape[1]; }
@@ -49,8 +49,8 @@ struct View {
 View view_of_array(const std::byte* data, const ArraySpec& spec, bool fortran_order = false);
 
 // Pixels of `channels` bytes or floats, `pixel_items` apart.
-View view_of_image(const std::byte* data, DType dtype, std::int64_t height, std::int64_t width,
-                   int channels, int pixel_items, std::int64_t row_bytes);
+View view_of_image(const std::byte* data, DType dtype, std::int64_t height, std::int64_t width, int channels,
+                   int pixel_items, std::int64_t row_bytes);
 
 bool is_c_contiguous(const View& view);
 

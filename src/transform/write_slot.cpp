@@ -40,8 +40,8 @@ T read_item(const std::byte* at, bool swapped) {
 }
 
 template <typename T, typename Middle, typename Convert>
-void load_as(const std::byte* data, std::int64_t stride, bool swapped, Middle* out,
-             std::int64_t count, Convert convert) {
+void load_as(const std::byte* data, std::int64_t stride, bool swapped, Middle* out, std::int64_t count,
+             Convert convert) {
   for (std::int64_t i = 0; i < count; ++i)
     out[i] = static_cast<Middle>(convert(read_item<T>(data + i * stride, swapped)));
 }
@@ -60,8 +60,7 @@ void load_run(DType dtype, const std::byte* data, std::int64_t stride, bool swap
     case DType::kInt32: return load_as<std::int32_t>(data, stride, swapped, out, count, as_is);
     case DType::kUInt64: return load_as<std::uint64_t>(data, stride, swapped, out, count, as_is);
     case DType::kInt64: return load_as<std::int64_t>(data, stride, swapped, out, count, as_is);
-    case DType::kFloat16:
-      return load_as<std::uint16_t>(data, stride, swapped, out, count, half_to_float);
+    case DType::kFloat16: return load_as<std::uint16_t>(data, stride, swapped, out, count, half_to_float);
     case DType::kBFloat16:
       return load_as<std::uint16_t>(data, stride, swapped, out, count, [](std::uint16_t v) {
         return std::bit_cast<float>(std::uint32_t{v} << 16);
@@ -98,24 +97,21 @@ void store_as(const Middle* in, std::byte* out, std::int64_t stride, std::int64_
 }
 
 template <typename Middle>
-void store_halves(DType dtype, const Middle* in, std::byte* out, std::int64_t stride,
-                  std::int64_t count) {
+void store_halves(DType dtype, const Middle* in, std::byte* out, std::int64_t stride, std::int64_t count) {
   constexpr std::int64_t kBlock = 256;
   float values[kBlock];
   std::uint16_t halves[kBlock];
   for (std::int64_t done = 0; done < count; done += kBlock) {
     const std::int64_t step = std::min(kBlock, count - done);
     for (std::int64_t i = 0; i < step; ++i) values[i] = static_cast<float>(in[done + i]);
-    (dtype == DType::kFloat16 ? kernels().f32_to_f16 : kernels().f32_to_bf16)(
-        values, halves, static_cast<std::size_t>(step));
-    for (std::int64_t i = 0; i < step; ++i)
-      std::memcpy(out + (done + i) * stride, &halves[i], 2);
+    (dtype == DType::kFloat16 ? kernels().f32_to_f16 : kernels().f32_to_bf16)(values, halves,
+                                                                              static_cast<std::size_t>(step));
+    for (std::int64_t i = 0; i < step; ++i) std::memcpy(out + (done + i) * stride, &halves[i], 2);
   }
 }
 
 template <typename Middle>
-void store_run(DType dtype, const Middle* in, std::byte* out, std::int64_t stride,
-               std::int64_t count) {
+void store_run(DType dtype, const Middle* in, std::byte* out, std::int64_t stride, std::int64_t count) {
   switch (dtype) {
     case DType::kBool:
       for (std::int64_t i = 0; i < count; ++i) out[i * stride] = std::byte{in[i] != 0};
@@ -137,8 +133,8 @@ void store_run(DType dtype, const Middle* in, std::byte* out, std::int64_t strid
   }
 }
 
-void copy_items(const std::byte* from, std::int64_t from_stride, std::byte* to,
-                std::int64_t to_stride, std::size_t item, std::size_t swap_unit, std::int64_t count) {
+void copy_items(const std::byte* from, std::int64_t from_stride, std::byte* to, std::int64_t to_stride,
+                std::size_t item, std::size_t swap_unit, std::int64_t count) {
   if (swap_unit == 0 && from_stride == static_cast<std::int64_t>(item) && to_stride == from_stride) {
     std::memcpy(to, from, item * static_cast<std::size_t>(count));
     return;
@@ -147,7 +143,8 @@ void copy_items(const std::byte* from, std::int64_t from_stride, std::byte* to,
     std::byte* at = to + i * to_stride;
     std::memcpy(at, from + i * from_stride, item);
     if (swap_unit > 1)
-      for (std::size_t part = 0; part < item; part += swap_unit) std::reverse(at + part, at + part + swap_unit);
+      for (std::size_t part = 0; part < item; part += swap_unit)
+        std::reverse(at + part, at + part + swap_unit);
   }
 }
 
@@ -185,7 +182,9 @@ void convert_runs(const View& from, std::byte* out, const View& to, int inner, s
     load_run(from.dtype, source, from.stride[axis], from.swap_bytes, run.data(), count);
     if (affine.scale != nullptr) {
       for (std::int64_t i = 0; i < count; ++i) {
-        const std::int64_t at = affine.axis < 0 ? 0 : affine.axis == inner ? i : index[static_cast<std::size_t>(affine.axis)];
+        const std::int64_t at = affine.axis < 0        ? 0
+                                : affine.axis == inner ? i
+                                                       : index[static_cast<std::size_t>(affine.axis)];
         auto& value = run[static_cast<std::size_t>(i)];
         value = static_cast<Middle>(static_cast<float>(value) * affine.scale[at] + affine.bias[at]);
       }
@@ -203,7 +202,8 @@ void copy_general(const View& from, std::byte* out, const View& to) {
   }
   int inner = 0;
   for (int d = 1; d < one_from.rank; ++d)
-    if (one_from.shape[static_cast<std::size_t>(d)] >= one_from.shape[static_cast<std::size_t>(inner)]) inner = d;
+    if (one_from.shape[static_cast<std::size_t>(d)] >= one_from.shape[static_cast<std::size_t>(inner)])
+      inner = d;
   const auto axis = static_cast<std::size_t>(inner);
   const std::int64_t count = one_from.shape[axis];
   if (from.dtype == to.dtype && from.affine.scale == nullptr) {
@@ -241,13 +241,18 @@ bool copy_planes(const View& from, std::byte* out, const View& to) {
     const float scale = from.affine.scale ? from.affine.scale[at] : 1.0f;
     const float bias = from.affine.scale ? from.affine.bias[at] : 0.0f;
     for (std::int64_t y = 0; y < from.height(); ++y) {
-      const auto* pixels = reinterpret_cast<const std::uint8_t*>(from.data + y * from.stride[0] + c * from.stride[2]);
+      const auto* pixels =
+          reinterpret_cast<const std::uint8_t*>(from.data + y * from.stride[0] + c * from.stride[2]);
       std::byte* row = out + y * to.stride[0] + c * to.stride[2];
       const int s = static_cast<int>(step);
-      if (plain) k.channel_to_u8(pixels, s, reinterpret_cast<std::uint8_t*>(row), width);
-      else if (to.dtype == DType::kFloat32) k.channel_to_f32(pixels, s, reinterpret_cast<float*>(row), width, scale, bias);
-      else if (to.dtype == DType::kFloat16) k.channel_to_f16(pixels, s, reinterpret_cast<std::uint16_t*>(row), width, scale, bias);
-      else k.channel_to_bf16(pixels, s, reinterpret_cast<std::uint16_t*>(row), width, scale, bias);
+      if (plain)
+        k.channel_to_u8(pixels, s, reinterpret_cast<std::uint8_t*>(row), width);
+      else if (to.dtype == DType::kFloat32)
+        k.channel_to_f32(pixels, s, reinterpret_cast<float*>(row), width, scale, bias);
+      else if (to.dtype == DType::kFloat16)
+        k.channel_to_f16(pixels, s, reinterpret_cast<std::uint16_t*>(row), width, scale, bias);
+      else
+        k.channel_to_bf16(pixels, s, reinterpret_cast<std::uint16_t*>(row), width, scale, bias);
     }
   }
   return true;
@@ -257,7 +262,8 @@ bool copy_planes(const View& from, std::byte* out, const View& to) {
 bool copy_interleaved(const View& from, std::byte* out, const View& to) {
   const auto item = static_cast<std::int64_t>(size_of(to.dtype));
   const std::int64_t step = from.stride[1];
-  if (!from.is_image || from.dtype != DType::kUInt8 || from.channels() != 3 || from.stride[2] != 1) return false;
+  if (!from.is_image || from.dtype != DType::kUInt8 || from.channels() != 3 || from.stride[2] != 1)
+    return false;
   if ((step != 4 && step != -4) || to.stride[1] != 3 * item || to.stride[2] != item) return false;
   const bool plain = to.dtype == DType::kUInt8 && from.affine.scale == nullptr;
   if (!plain && (to.dtype != DType::kFloat32 || from.affine.axis != 2)) return false;
@@ -292,20 +298,18 @@ bool copy_floats(const View& from, std::byte* out, const View& to) {
   const auto groups = static_cast<std::size_t>(affine.axis < 0 ? 1 : from.shape[0]);
   const std::size_t each = groups ? total / groups : 0;
   for (std::size_t g = 0; g < groups; ++g)
-    kernels().scale_f32(in + g * each, reinterpret_cast<float*>(out) + g * each, each,
-                        affine.scale[g], affine.bias[g]);
+    kernels().scale_f32(in + g * each, reinterpret_cast<float*>(out) + g * each, each, affine.scale[g],
+                        affine.bias[g]);
   return true;
 }
 
 }  // namespace
 
-bool can_convert(DType from, DType to) {
-  return from == to || (!is_complex(from) && !is_complex(to));
-}
+bool can_convert(DType from, DType to) { return from == to || (!is_complex(from) && !is_complex(to)); }
 
 void copy_view(const View& from, std::byte* out, const View& to) {
-  if (from.dtype == to.dtype && from.affine.scale == nullptr && !from.swap_bytes &&
-      is_c_contiguous(from) && is_c_contiguous(to)) {
+  if (from.dtype == to.dtype && from.affine.scale == nullptr && !from.swap_bytes && is_c_contiguous(from) &&
+      is_c_contiguous(to)) {
     std::memcpy(out, from.data, element_count(from.shape_vector()) * size_of(from.dtype));
     return;
   }

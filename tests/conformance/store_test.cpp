@@ -27,7 +27,8 @@ struct Filled {
   std::shared_ptr<void> owner;
 };
 
-const std::pair<const char*, std::size_t> kObjects[] = {{"a.bin", 1000}, {"b/c.bin", 3}, {"b/d.bin", 0}, {"b-1/e.bin", 1}};
+const std::pair<const char*, std::size_t> kObjects[] = {
+    {"a.bin", 1000}, {"b/c.bin", 3}, {"b/d.bin", 0}, {"b-1/e.bin", 1}};
 
 Filled memory() {
   auto store = std::make_shared<MemoryStore>();
@@ -65,12 +66,14 @@ TEST_P(AnyStore, reads_exactly_what_was_asked_for) {
   auto object = store().open(key("a.bin"));
   ASSERT_TRUE(object);
   const auto all = counted(1000);
-  for (const auto& [offset, size] : {std::pair<std::size_t, std::size_t>{0, 1000}, {0, 1}, {999, 1}, {500, 123}}) {
+  for (const auto& [offset, size] :
+       {std::pair<std::size_t, std::size_t>{0, 1000}, {0, 1}, {999, 1}, {500, 123}}) {
     std::vector<std::byte> out(size + 2, std::byte{0xEE});
     ASSERT_TRUE((*object)->read_at(offset, MutableBytes(out).subspan(1, size)));
     EXPECT_EQ(out.front(), std::byte{0xEE});
     EXPECT_EQ(out.back(), std::byte{0xEE});
-    EXPECT_TRUE(std::equal(out.begin() + 1, out.end() - 1, all.begin() + static_cast<std::ptrdiff_t>(offset)));
+    EXPECT_TRUE(
+        std::equal(out.begin() + 1, out.end() - 1, all.begin() + static_cast<std::ptrdiff_t>(offset)));
   }
 }
 
@@ -78,7 +81,8 @@ TEST_P(AnyStore, fills_several_parts_in_order_and_skips_empty_ones) {
   auto object = store().open(key("a.bin"));
   ASSERT_TRUE(object);
   std::vector<std::byte> first(10), none, second(490), third(5);
-  const std::array<MutableBytes, 4> parts = {MutableBytes(first), MutableBytes(none), MutableBytes(second), MutableBytes(third)};
+  const std::array<MutableBytes, 4> parts = {MutableBytes(first), MutableBytes(none), MutableBytes(second),
+                                             MutableBytes(third)};
   ASSERT_TRUE((*object)->read_at(100, parts));
   const auto all = counted(1000);
   EXPECT_TRUE(std::equal(first.begin(), first.end(), all.begin() + 100));
@@ -117,12 +121,14 @@ TEST_P(AnyStore, offsets_beyond_any_file_are_an_error) {
   auto object = store().open(key("a.bin"));
   ASSERT_TRUE(object);
   std::vector<std::byte> out(10);
-  for (const std::uint64_t offset : {std::uint64_t{1} << 62, (std::uint64_t{1} << 63) + 5, ~std::uint64_t{0} - 3})
+  for (const std::uint64_t offset :
+       {std::uint64_t{1} << 62, (std::uint64_t{1} << 63) + 5, ~std::uint64_t{0} - 3})
     EXPECT_FALSE((*object)->read_at(offset, out)) << offset;
 }
 
 TEST_P(AnyStore, missing_objects_are_not_found_by_name) {
-  for (const auto& status : {store().open(key("nope.bin")).error(), store().stat(key("nope.bin")).error(), store().list(key("nope")).error()}) {
+  for (const auto& status : {store().open(key("nope.bin")).error(), store().stat(key("nope.bin")).error(),
+                             store().list(key("nope")).error()}) {
     EXPECT_EQ(status.code, ErrorCode::kNotFound) << status.describe();
     EXPECT_NE(status.where.uri.find("nope"), std::string::npos);
   }
@@ -150,8 +156,10 @@ INSTANTIATE_TEST_SUITE_P(
     Stores, AnyStore,
     testing::Values(Kind{"Memory", memory}, Kind{"Files", [] { return files({}); }},
                     Kind{"FilesShortReads", [] { return files({.short_read = 0.7}); }},
-                    Kind{"FilesInterrupted", [] { return files({.short_read = 0.3, .interrupted = 0.5, .again = 0.3}); }},
-                    Kind{"FaultStoreWithoutFaults", [] {
+                    Kind{"FilesInterrupted",
+                         [] { return files({.short_read = 0.3, .interrupted = 0.5, .again = 0.3}); }},
+                    Kind{"FaultStoreWithoutFaults",
+                         [] {
                            Filled inner = memory();
                            inner.store = std::make_shared<FaultStore>(inner.store, FaultPlan{});
                            return inner;

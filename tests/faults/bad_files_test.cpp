@@ -4,8 +4,8 @@
 
 #include <fstream>
 
-#include "store/file_store.h"
 #include "source/npy_source.h"
+#include "store/file_store.h"
 #include "support/encode_images.h"
 #include "support/fault_calls.h"
 #include "support/make_npy.h"
@@ -24,7 +24,9 @@ class BadFiles : public testing::Test {
     for (int i = 0; i < kSamples; ++i) write(i);
   }
 
-  std::string name(int i) const { return std::string("d/") + (i < 6 ? "a/" : "b/") + std::to_string(100 + i) + ".jpg"; }
+  std::string name(int i) const {
+    return std::string("d/") + (i < 6 ? "a/" : "b/") + std::to_string(100 + i) + ".jpg";
+  }
   Encoded picture(int i) const { return encode_jpeg(make_picture(24, 16, 3, static_cast<std::uint64_t>(i))); }
   void write(int i) { folder_.write(name(i), picture(i)); }
 
@@ -166,7 +168,8 @@ TEST_F(BadFiles, unreadable) {
   const auto store = std::make_shared<FileStore>(std::make_shared<NoAccess>(name(kBad)));
   auto index = scan_folder(*store, folder_ / "d", "", {});
   ASSERT_TRUE(index);
-  expect_one_bad_sample(*make_folder_source(store, std::move(*index), {"d", folder_ / "d", "", "", {}}), ErrorCode::kNoAccess);
+  expect_one_bad_sample(*make_folder_source(store, std::move(*index), {"d", folder_ / "d", "", "", {}}),
+                        ErrorCode::kNoAccess);
 }
 
 TEST_F(BadFiles, another_size_than_the_rest_of_the_batch) {
@@ -190,7 +193,8 @@ TEST_F(BadFiles, too_many_stop_the_epoch_and_the_books_balance) {
   const EpochRun run = run_epoch(**loader);
   ASSERT_TRUE(run.error);
   EXPECT_EQ(run.error->code, ErrorCode::kTooManySkipped);
-  EXPECT_EQ(run.stats.counts.planned, run.stats.counts.delivered + run.stats.counts.skipped + run.stats.counts.failed);
+  EXPECT_EQ(run.stats.counts.planned,
+            run.stats.counts.delivered + run.stats.counts.skipped + run.stats.counts.failed);
 }
 
 TEST_F(BadFiles, all_of_them_bad_is_an_error_not_a_hang) {
@@ -202,7 +206,8 @@ TEST_F(BadFiles, all_of_them_bad_is_an_error_not_a_hang) {
     ASSERT_TRUE(loader) << loader.error().describe();
     const EpochRun run = run_epoch(**loader);
     EXPECT_TRUE(run.error);
-    EXPECT_EQ(run.stats.counts.planned, run.stats.counts.delivered + run.stats.counts.skipped + run.stats.counts.failed);
+    EXPECT_EQ(run.stats.counts.planned,
+              run.stats.counts.delivered + run.stats.counts.skipped + run.stats.counts.failed);
   }
 }
 
@@ -223,11 +228,14 @@ TEST_F(BadFiles, flipped_bits_give_an_error_or_a_picture_never_a_crash) {
 
 TEST_F(BadFiles, interrupted_and_short_reads_give_identical_bytes) {
   const auto reference = run_epoch(**Loader::open(open_folder(), loader_options(OnError::kRaise)));
-  const auto calls = std::make_shared<FaultCalls>(CallFaults{.short_read = 0.6, .interrupted = 0.3, .again = 0.2, .seed = 9});
+  const auto calls = std::make_shared<FaultCalls>(
+      CallFaults{.short_read = 0.6, .interrupted = 0.3, .again = 0.2, .seed = 9});
   const auto store = std::make_shared<FileStore>(calls);
   auto index = scan_folder(*store, folder_ / "d", "", {});
   {
-    auto loader = Loader::open(*make_folder_source(store, std::move(*index), {"d", folder_ / "d", "", "", {}}), loader_options(OnError::kRaise));
+    auto loader =
+        Loader::open(*make_folder_source(store, std::move(*index), {"d", folder_ / "d", "", "", {}}),
+                     loader_options(OnError::kRaise));
     const EpochRun run = run_epoch(**loader);
     ASSERT_FALSE(run.error) << run.error->describe();
     EXPECT_EQ(run.bytes, reference.bytes);
@@ -239,7 +247,8 @@ TEST_F(BadFiles, interrupted_and_short_reads_give_identical_bytes) {
 TEST(BadArrays, a_big_npy_that_shrinks_while_in_use_names_the_sample_and_its_offset) {
   const Watchdog watchdog("a shrinking npy");
   TemporaryFolder folder;
-  const auto path = folder.write("x.npy", make_npy<float>("<f4", {1000, 64}, std::vector<float>(64'000, 1.5f)));
+  const auto path =
+      folder.write("x.npy", make_npy<float>("<f4", {1000, 64}, std::vector<float>(64'000, 1.5f)));
   OpenOptions open_options;
   auto source = open_source(path, open_options);
   ASSERT_TRUE(source);
@@ -266,7 +275,8 @@ TEST(BadArrays, a_big_npy_that_shrinks_while_in_use_names_the_sample_and_its_off
     ++batches;
   }
   EXPECT_LE(batches, 50u);  // fewer where a worker opens the file only after it shrank
-  EXPECT_TRUE(error->code == ErrorCode::kTruncated || error->code == ErrorCode::kChanged) << error->describe();
+  EXPECT_TRUE(error->code == ErrorCode::kTruncated || error->code == ErrorCode::kChanged)
+      << error->describe();
   EXPECT_EQ(error->where.uri, path);
   EXPECT_EQ(error->where.offset, 128 + error->where.sample * 256);
 }
@@ -309,7 +319,9 @@ TEST(BadArrays, npy_files_that_lie_are_skipped_one_by_one) {
 TEST(BadArrays, a_memory_budget_too_small_for_a_sample_is_an_error_that_names_it) {
   const Watchdog watchdog("a small budget");
   TemporaryFolder folder;
-  for (int i = 0; i < 6; ++i) folder.write("d/" + std::to_string(i) + ".png", encode_png(make_picture(i == 4 ? 1500 : 30, i == 4 ? 1400 : 30, 3, 1)));
+  for (int i = 0; i < 6; ++i)
+    folder.write("d/" + std::to_string(i) + ".png",
+                 encode_png(make_picture(i == 4 ? 1500 : 30, i == 4 ? 1400 : 30, 3, 1)));
   OpenOptions open_options;
   open_options.keep_index = false;
   LoaderOptions options;

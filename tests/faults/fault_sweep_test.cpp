@@ -20,7 +20,8 @@ LoaderOptions sweep_options(OnError policy, unsigned threads, Data data) {
   options.on_error = policy;
   options.max_skip = 1;
   options.shuffle = ShuffleMode::kFull;
-  if (data == Data::kPictures) options.transforms = {{"image", {RandomResizedCrop{8, 8}, RandomHorizontalFlip{}}, ""}};
+  if (data == Data::kPictures)
+    options.transforms = {{"image", {RandomResizedCrop{8, 8}, RandomHorizontalFlip{}}, ""}};
   return options;
 }
 
@@ -32,9 +33,11 @@ void check_error(const Error& error, const std::string& what) {
 }
 
 // One loader, two epochs, one plan of faults. Returns the operations that happened.
-std::uint64_t run_scenario(const std::shared_ptr<MemoryStore>& clean, Data data, const FaultPlan& plan, OnError policy, unsigned threads) {
-  const std::string what = "operation " + std::to_string(plan.fail_at) + (plan.persistent ? " on" : " once") + ", fault " +
-                           std::to_string(static_cast<int>(plan.fault)) + ", policy " + std::to_string(static_cast<int>(policy)) + ", threads " + std::to_string(threads);
+std::uint64_t run_scenario(const std::shared_ptr<MemoryStore>& clean, Data data, const FaultPlan& plan,
+                           OnError policy, unsigned threads) {
+  const std::string what = "operation " + std::to_string(plan.fail_at) + (plan.persistent ? " on" : " once") +
+                           ", fault " + std::to_string(static_cast<int>(plan.fault)) + ", policy " +
+                           std::to_string(static_cast<int>(policy)) + ", threads " + std::to_string(threads);
   const Watchdog watchdog(what, std::chrono::seconds(30));
   const auto store = std::make_shared<FaultStore>(clean, plan);
   const auto source = folder_source(store, *clean);
@@ -67,7 +70,8 @@ std::uint64_t run_scenario(const std::shared_ptr<MemoryStore>& clean, Data data,
     }
   }
   const LoaderStats stats = (*loader)->stats();
-  EXPECT_EQ(stats.counts.planned, stats.counts.delivered + stats.counts.skipped + stats.counts.failed) << what;
+  EXPECT_EQ(stats.counts.planned, stats.counts.delivered + stats.counts.skipped + stats.counts.failed)
+      << what;
   EXPECT_LE(stats.memory_peak, stats.memory_budget) << what;
   for (const Error& error : stats.errors) check_error(error, what);
   if (store->faults() == 0) {
@@ -100,14 +104,20 @@ void sweep(Data data, int samples, const std::vector<unsigned>& threads, const s
   std::printf("%llu fault points\n", static_cast<unsigned long long>(points));
 }
 
-TEST(FaultSweep, pictures_with_failing_operations) { sweep(Data::kPictures, 7, {2}, {Fault::kEio, Fault::kTruncate}); }
-TEST(FaultSweep, arrays_with_failing_operations) { sweep(Data::kArrays, 7, {2}, {Fault::kEio, Fault::kChange}); }
+TEST(FaultSweep, pictures_with_failing_operations) {
+  sweep(Data::kPictures, 7, {2}, {Fault::kEio, Fault::kTruncate});
+}
+TEST(FaultSweep, arrays_with_failing_operations) {
+  sweep(Data::kArrays, 7, {2}, {Fault::kEio, Fault::kChange});
+}
 
 TEST(SlowFaultSweep, pictures_with_every_fault_and_thread_count) {
-  sweep(Data::kPictures, 13, {1, 2, 4}, {Fault::kEio, Fault::kTruncate, Fault::kChange, Fault::kMissing, Fault::kNoAccess});
+  sweep(Data::kPictures, 13, {1, 2, 4},
+        {Fault::kEio, Fault::kTruncate, Fault::kChange, Fault::kMissing, Fault::kNoAccess});
 }
 TEST(SlowFaultSweep, arrays_with_every_fault_and_thread_count) {
-  sweep(Data::kArrays, 13, {1, 2, 4}, {Fault::kEio, Fault::kTruncate, Fault::kChange, Fault::kMissing, Fault::kNoAccess});
+  sweep(Data::kArrays, 13, {1, 2, 4},
+        {Fault::kEio, Fault::kTruncate, Fault::kChange, Fault::kMissing, Fault::kNoAccess});
 }
 
 }  // namespace

@@ -68,7 +68,8 @@ struct Delivered {
 };
 
 // One epoch (or the first `stop` batches of it) on all ranks.
-Delivered run_ranks(const SourcePtr& source, const LoaderOptions& options, std::uint64_t epoch, std::uint64_t stop, const LoaderState* resume) {
+Delivered run_ranks(const SourcePtr& source, const LoaderOptions& options, std::uint64_t epoch,
+                    std::uint64_t stop, const LoaderState* resume) {
   std::vector<Batches> of_rank;
   std::vector<std::uint64_t> padded;
   Delivered out;
@@ -93,8 +94,10 @@ Delivered run_ranks(const SourcePtr& source, const LoaderOptions& options, std::
   for (std::size_t b = 0; b < of_rank[0].size(); ++b)
     for (std::uint32_t rank = 0; rank < options.world_size; ++rank) {
       const bool is_repeat = padded[rank] > 0 && b + 1 == of_rank[rank].size();
-      if (is_repeat) out.padded += of_rank[rank][b].size();
-      else out.values.insert(out.values.end(), of_rank[rank][b].begin(), of_rank[rank][b].end());
+      if (is_repeat)
+        out.padded += of_rank[rank][b].size();
+      else
+        out.values.insert(out.values.end(), of_rank[rank][b].begin(), of_rank[rank][b].end());
     }
   return out;
 }
@@ -110,7 +113,8 @@ void check_cases(std::uint64_t seed, std::uint64_t from, std::uint64_t to) {
     const Delivered whole = run_ranks(source, c.options, c.epoch, ~std::uint64_t{0}, nullptr);
     if (!c.options.drop_last && c.options.epoch_size == 0 && !c.options.weights) {
       std::vector<std::int64_t> got = whole.values, wanted;
-      if (c.options.sampler) wanted.assign(c.options.sampler->begin(), c.options.sampler->end());
+      if (c.options.sampler)
+        wanted.assign(c.options.sampler->begin(), c.options.sampler->end());
       else
         for (std::uint64_t i = 0; i < c.samples; ++i) wanted.push_back(static_cast<std::int64_t>(i));
       std::ranges::sort(got);
@@ -141,7 +145,8 @@ void check_cases(std::uint64_t seed, std::uint64_t from, std::uint64_t to) {
     if (c.options.drop_last) {
       ASSERT_LE(joined.size(), std::max<std::size_t>(c.samples, 200));
       const std::size_t common = std::min(joined.size(), whole.values.size());
-      ASSERT_TRUE(std::equal(joined.begin(), joined.begin() + static_cast<std::ptrdiff_t>(common), whole.values.begin()));
+      ASSERT_TRUE(std::equal(joined.begin(), joined.begin() + static_cast<std::ptrdiff_t>(common),
+                             whole.values.begin()));
     } else {
       ASSERT_EQ(joined, whole.values);
     }
@@ -165,11 +170,15 @@ void check_pixels(std::uint64_t seed, std::uint64_t from, std::uint64_t to) {
     options.shuffle = ShuffleMode::kFull;
     options.memory_bytes = 8 << 20;
     options.fields = {"image", "key"};
-    options.transforms = {{"image", {RandomResizedCrop{9, 7}, RandomHorizontalFlip{}, ColorJitter{.brightness = {0.5, 1.5}, .hue = {-0.1, 0.1}}}, ""}};
+    options.transforms = {{"image",
+                           {RandomResizedCrop{9, 7}, RandomHorizontalFlip{},
+                            ColorJitter{.brightness = {0.5, 1.5}, .hue = {-0.1, 0.1}}},
+                           ""}};
     const std::uint64_t epoch = draws.below(4);
     constexpr std::size_t kSampleBytes = 3 * 9 * 7;
     // Pixels of each sample by key.
-    const auto pixels = [&](const LoaderOptions& o, std::uint64_t stop, LoaderState* save, const LoaderState* resume) {
+    const auto pixels = [&](const LoaderOptions& o, std::uint64_t stop, LoaderState* save,
+                            const LoaderState* resume) {
       std::map<std::string, std::vector<std::byte>> out;
       for (std::uint32_t rank = 0; rank < o.world_size; ++rank) {
         auto loader = open(source, o, rank);
@@ -209,7 +218,9 @@ void check_pixels(std::uint64_t seed, std::uint64_t from, std::uint64_t to) {
 }
 
 TEST(PixelProperty, pixels_depend_on_seed_epoch_and_position_alone) { check_pixels(seed_of_run(), 0, 10); }
-TEST(SlowPixelProperty, pixels_depend_on_seed_epoch_and_position_alone) { check_pixels(seed_of_run(), 10, 200); }
+TEST(SlowPixelProperty, pixels_depend_on_seed_epoch_and_position_alone) {
+  check_pixels(seed_of_run(), 10, 200);
+}
 
 }  // namespace
 }  // namespace penstock

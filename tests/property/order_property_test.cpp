@@ -49,7 +49,8 @@ Case random_case(Draws& draws) {
 }
 
 // Samples of all ranks from `start`, by position, for at most `batches` batches of each rank.
-std::vector<std::uint64_t> deliver(const EpochOrder& order, RankSlice slice, std::uint64_t batches, std::vector<int>& times) {
+std::vector<std::uint64_t> deliver(const EpochOrder& order, RankSlice slice, std::uint64_t batches,
+                                   std::vector<int>& times) {
   std::vector<std::uint64_t> samples;
   for (std::uint64_t b = 0; b < std::min(batches, slice.batches()); ++b)
     for (slice.rank = 0; slice.rank < slice.world_size; ++slice.rank) {
@@ -77,7 +78,8 @@ void check_cases(std::uint64_t seed, std::uint64_t from, std::uint64_t to) {
     for (std::uint64_t p = 0; p < size; ++p) ASSERT_EQ(times[p], p < whole) << p;
     if (!c.drop_last && c.order.epoch_size == 0) {
       std::vector<std::uint64_t> got = samples, wanted;
-      if (c.order.indices) wanted = *c.order.indices;
+      if (c.order.indices)
+        wanted = *c.order.indices;
       else
         for (std::uint64_t i = 0; i < c.order.samples; ++i) wanted.push_back(i);
       std::ranges::sort(got);
@@ -110,8 +112,12 @@ void check_cases(std::uint64_t seed, std::uint64_t from, std::uint64_t to) {
   }
 }
 
-TEST(OrderProperty, every_sample_once_and_resumed_runs_deliver_the_rest) { check_cases(seed_of_run(), 0, 4000); }
-TEST(SlowOrderProperty, every_sample_once_and_resumed_runs_deliver_the_rest) { check_cases(seed_of_run(), 4000, 104'000); }
+TEST(OrderProperty, every_sample_once_and_resumed_runs_deliver_the_rest) {
+  check_cases(seed_of_run(), 0, 4000);
+}
+TEST(SlowOrderProperty, every_sample_once_and_resumed_runs_deliver_the_rest) {
+  check_cases(seed_of_run(), 4000, 104'000);
+}
 
 }  // namespace
 }  // namespace penstock

@@ -37,7 +37,8 @@ inline Picture crop_of(const Picture& picture, const Rect& region) {
   Picture out{region.width, region.height, picture.channels, {}};
   for (int y = 0; y < region.height; ++y)
     for (int x = 0; x < region.width; ++x)
-      for (int c = 0; c < picture.channels; ++c) out.pixels.push_back(picture.at(region.x + x, region.y + y, c));
+      for (int c = 0; c < picture.channels; ++c)
+        out.pixels.push_back(picture.at(region.x + x, region.y + y, c));
   return out;
 }
 

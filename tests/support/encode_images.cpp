@@ -30,9 +30,9 @@ std::vector<std::uint8_t> exif_block(int orientation, bool big_endian) {
   block.insert(block.end(), 2, big_endian ? 'M' : 'I');
   put16(42);
   put32(8);
-  put16(1);        // one entry
-  put16(0x0112);   // orientation
-  put16(3);        // of 16 bits
+  put16(1);       // one entry
+  put16(0x0112);  // orientation
+  put16(3);       // of 16 bits
   put32(1);
   put16(static_cast<unsigned>(orientation));
   put16(0);
@@ -90,7 +90,8 @@ Encoded encode_jpeg(const Picture& picture, const JpegOptions& options) {
     const auto block = exif_block(options.orientation, options.big_endian_exif);
     jpeg_write_marker(&info, JPEG_APP0 + 1, block.data(), static_cast<unsigned>(block.size()));
   }
-  const std::size_t row_bytes = static_cast<std::size_t>(picture.width) * static_cast<std::size_t>(picture.channels);
+  const std::size_t row_bytes =
+      static_cast<std::size_t>(picture.width) * static_cast<std::size_t>(picture.channels);
   while (info.next_scanline < info.image_height) {
     auto* row = const_cast<JSAMPLE*>(picture.pixels.data() + info.next_scanline * row_bytes);
     jpeg_write_scanlines(&info, &row, 1);
@@ -127,12 +128,14 @@ Encoded encode_png(const Picture& picture, const PngOptions& options) {
       colours[i] = {static_cast<png_byte>(i), static_cast<png_byte>(255 - i), static_cast<png_byte>(7 * i)};
     png_set_PLTE(png, info, colours.data(), static_cast<int>(colours.size()));
   }
-  if (options.idat_bytes > 0) png_set_compression_buffer_size(png, static_cast<png_size_t>(options.idat_bytes));
+  if (options.idat_bytes > 0)
+    png_set_compression_buffer_size(png, static_cast<png_size_t>(options.idat_bytes));
   png_write_info(png, info);
   if (options.bit_depth < 8) png_set_packing(png);
   const int passes = png_set_interlace_handling(png);
   std::vector<std::uint8_t> row;
-  const std::size_t items = static_cast<std::size_t>(picture.width) * static_cast<std::size_t>(picture.channels);
+  const std::size_t items =
+      static_cast<std::size_t>(picture.width) * static_cast<std::size_t>(picture.channels);
   for (int pass = 0; pass < passes; ++pass)
     for (int y = 0; y < picture.height; ++y) {
       const std::uint8_t* from = picture.pixels.data() + static_cast<std::size_t>(y) * items;

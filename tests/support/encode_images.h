@@ -16,8 +16,10 @@ struct Picture {
   std::vector<std::uint8_t> pixels;  // packed rows
 
   std::uint8_t at(int x, int y, int c) const {
-    return pixels[(static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)) *
-                      static_cast<std::size_t>(channels) + static_cast<std::size_t>(c)];
+    return pixels[(static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
+                   static_cast<std::size_t>(x)) *
+                      static_cast<std::size_t>(channels) +
+                  static_cast<std::size_t>(c)];
   }
 };
 
@@ -30,8 +32,8 @@ struct JpegOptions {
   bool progressive = false;
   bool arithmetic = false;
   int restart_rows = 0;
-  bool ycck = false;     // four channels: YCCK instead of CMYK
-  int orientation = 0;   // 1-8: an EXIF block with it; 0: none
+  bool ycck = false;    // four channels: YCCK instead of CMYK
+  int orientation = 0;  // 1-8: an EXIF block with it; 0: none
   bool big_endian_exif = false;
 };
 
@@ -39,10 +41,10 @@ struct JpegOptions {
 Encoded encode_jpeg(const Picture& picture, const JpegOptions& options = {});
 
 struct PngOptions {
-  int bit_depth = 8;          // of grey and palette pictures 1, 2, 4, 8; 16 doubles each byte
+  int bit_depth = 8;  // of grey and palette pictures 1, 2, 4, 8; 16 doubles each byte
   bool interlaced = false;
-  bool palette = false;       // the (one) channel holds indexes; entry i is colour (i, 255-i, 7*i)
-  int idat_bytes = 0;         // chunk size; 0: libpng's own
+  bool palette = false;  // the (one) channel holds indexes; entry i is colour (i, 255-i, 7*i)
+  int idat_bytes = 0;    // chunk size; 0: libpng's own
 };
 
 // Channels: grey, grey + alpha, RGB, RGB + alpha.

@@ -29,7 +29,8 @@ struct FaultPlan {
 class FaultStore final : public Store {
  public:
   FaultStore(std::shared_ptr<const Store> inner, FaultPlan plan)
-      : inner_(std::move(inner)), state_(std::make_shared<State>(plan)) {}
+      : inner_(std::move(inner)),
+        state_(std::make_shared<State>(plan)) {}
 
   std::uint64_t operations() const { return state_->operations.load(); }
   std::uint64_t faults() const { return state_->faults.load(); }
@@ -61,14 +62,16 @@ class FaultStore final : public Store {
 
     bool hits() {
       const std::uint64_t number = ++operations;
-      const bool hit = plan.fail_at != 0 && (plan.persistent ? number >= plan.fail_at : number == plan.fail_at);
+      const bool hit =
+          plan.fail_at != 0 && (plan.persistent ? number >= plan.fail_at : number == plan.fail_at);
       if (hit) ++faults;
       return hit;
     }
     bool is_error_anywhere() const { return plan.fault != Fault::kTruncate && plan.fault != Fault::kChange; }
     std::unexpected<Error> error(const char* action, const std::string& key, std::int64_t offset,
                                  std::int64_t length) const {
-      Error error{ErrorCode::kIo, std::string("cannot ") + action + " (injected)", {key, offset, length, -1}, true};
+      Error error{
+          ErrorCode::kIo, std::string("cannot ") + action + " (injected)", {key, offset, length, -1}, true};
       if (plan.fault == Fault::kMissing) error.code = ErrorCode::kNotFound, error.retryable = false;
       if (plan.fault == Fault::kNoAccess) error.code = ErrorCode::kNoAccess, error.retryable = false;
       if (plan.fault == Fault::kTruncate) error.code = ErrorCode::kTruncated, error.retryable = false;
@@ -81,8 +84,12 @@ class FaultStore final : public Store {
 
   class FaultObject final : public Object {
    public:
-    FaultObject(std::unique_ptr<Object> inner, ObjectVersion version, std::string key, std::shared_ptr<State> state)
-        : Object(version), inner_(std::move(inner)), key_(std::move(key)), state_(std::move(state)) {}
+    FaultObject(std::unique_ptr<Object> inner, ObjectVersion version, std::string key,
+                std::shared_ptr<State> state)
+        : Object(version),
+          inner_(std::move(inner)),
+          key_(std::move(key)),
+          state_(std::move(state)) {}
 
     using Object::read_at;
     Status read_at(std::uint64_t offset, std::span<const MutableBytes> parts) override {
@@ -90,7 +97,8 @@ class FaultStore final : public Store {
       std::uint64_t wanted = 0;
       for (const auto& part : parts) wanted += part.size();
       if (hit && state_->plan.fault != Fault::kChange)
-        return state_->error("read", key_, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(wanted));
+        return state_->error("read", key_, static_cast<std::int64_t>(offset),
+                             static_cast<std::int64_t>(wanted));
       if (version().size < inner_->version().size && offset + wanted > version().size)
         return fail(ErrorCode::kTruncated, "object is cut short (injected)",
                     {key_, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(wanted), -1});

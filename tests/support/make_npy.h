@@ -31,10 +31,13 @@ inline std::vector<std::byte> npy_with_header(std::string text, int major = 1) {
 }
 
 inline std::string npy_dict(std::string_view descr, const Shape& shape, bool fortran = false) {
-  std::string text = "{'descr': '" + std::string(descr) + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': (";
+  std::string text = "{'descr': '" + std::string(descr) +
+                     "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': (";
   for (const auto extent : shape) text += std::to_string(extent) + ", ";
-  if (shape.size() > 1) text.resize(text.size() - 2);
-  else if (shape.size() == 1) text.pop_back();
+  if (shape.size() > 1)
+    text.resize(text.size() - 2);
+  else if (shape.size() == 1)
+    text.pop_back();
   return text + "), }";
 }
 

@@ -24,7 +24,8 @@ SourcePtr source_of_numbers(std::uint64_t count) {
   return *source;
 }
 
-Result<SourcePtr> folder_source(std::shared_ptr<const Store> store, const Store& clean, const std::string& kind) {
+Result<SourcePtr> folder_source(std::shared_ptr<const Store> store, const Store& clean,
+                                const std::string& kind) {
   auto index = scan_folder(clean, "data", kind, {});
   if (!index) return std::unexpected(index.error());
   return make_folder_source(std::move(store), std::move(*index), {"data", "data", "", "", {}});
@@ -35,8 +36,10 @@ std::shared_ptr<MemoryStore> store_of_pictures(int count, int width, int height)
   for (int i = 0; i < count; ++i) {
     const Picture picture = make_picture(width, height, 3, static_cast<std::uint64_t>(i) + 1);
     const std::string stem = std::string("data/") + (i % 2 ? "b/" : "a/") + std::to_string(i);
-    if (i % 3 == 0) store->put(stem + ".jpg", encode_jpeg(picture));
-    else store->put(stem + ".png", encode_png(picture));
+    if (i % 3 == 0)
+      store->put(stem + ".jpg", encode_jpeg(picture));
+    else
+      store->put(stem + ".png", encode_png(picture));
   }
   return store;
 }

@@ -14,7 +14,8 @@ namespace penstock {
 class Watchdog {
  public:
   explicit Watchdog(std::string what, std::chrono::seconds patience = std::chrono::seconds(60))
-      : what_(std::move(what)), thread_([this, patience](const std::stop_token& stop) {
+      : what_(std::move(what)),
+        thread_([this, patience](const std::stop_token& stop) {
           std::unique_lock lock(mutex_);
           if (!wake_.wait_for(lock, stop, patience, [] { return false; }) && !stop.stop_requested()) {
             std::fprintf(stderr, "hang: %s\n", what_.c_str());

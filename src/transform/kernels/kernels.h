@@ -13,8 +13,8 @@ struct Kernels {
   const char* name;
 
   // out[i] = sum of weights[t] * rows[t][i]
-  void (*blend_rows_u8)(const std::uint8_t* const* rows, const float* weights, int taps,
-                        float* out, std::size_t count);
+  void (*blend_rows_u8)(const std::uint8_t* const* rows, const float* weights, int taps, float* out,
+                        std::size_t count);
   void (*blend_rows_f32)(const float* const* rows, const float* weights, int taps, float* out,
                          std::size_t count);
 
@@ -22,22 +22,21 @@ struct Kernels {
   // (x4) or one (x1); rounded and clamped for uint8.
   void (*blend_columns_x4_u8)(const float* row, const int* first, const float* weights, int taps,
                               std::uint8_t* out, int count);
-  void (*blend_columns_x4_f32)(const float* row, const int* first, const float* weights, int taps,
-                               float* out, int count);
+  void (*blend_columns_x4_f32)(const float* row, const int* first, const float* weights, int taps, float* out,
+                               int count);
   void (*blend_columns_x1_u8)(const float* row, const int* first, const float* weights, int taps,
                               std::uint8_t* out, int count);
-  void (*blend_columns_x1_f32)(const float* row, const int* first, const float* weights, int taps,
-                               float* out, int count);
+  void (*blend_columns_x1_f32)(const float* row, const int* first, const float* weights, int taps, float* out,
+                               int count);
 
   // One channel of a row of pixels: out[i] = pixels[i * step] * scale + bias. step: 4, -4, 1, -1.
-  void (*channel_to_f32)(const std::uint8_t* pixels, int step, float* out, std::size_t count,
+  void (*channel_to_f32)(const std::uint8_t* pixels, int step, float* out, std::size_t count, float scale,
+                         float bias);
+  void (*channel_to_f16)(const std::uint8_t* pixels, int step, std::uint16_t* out, std::size_t count,
                          float scale, float bias);
-  void (*channel_to_f16)(const std::uint8_t* pixels, int step, std::uint16_t* out,
-                         std::size_t count, float scale, float bias);
-  void (*channel_to_bf16)(const std::uint8_t* pixels, int step, std::uint16_t* out,
-                          std::size_t count, float scale, float bias);
-  void (*channel_to_u8)(const std::uint8_t* pixels, int step, std::uint8_t* out,
-                        std::size_t count);
+  void (*channel_to_bf16)(const std::uint8_t* pixels, int step, std::uint16_t* out, std::size_t count,
+                          float scale, float bias);
+  void (*channel_to_u8)(const std::uint8_t* pixels, int step, std::uint8_t* out, std::size_t count);
 
   // A row of four-byte pixels to three channels side by side. step: 4 or -4.
   void (*pack_rgb_u8)(const std::uint8_t* pixels, int step, std::uint8_t* out, std::size_t count);

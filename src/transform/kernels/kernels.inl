@@ -32,8 +32,7 @@ inline void blend(const T* const* rows, const float* weights, float* out, std::s
 }
 
 template <bool kAdd, typename T>
-inline void blend_some(const T* const* rows, const float* weights, int taps, float* out,
-                       std::size_t count) {
+inline void blend_some(const T* const* rows, const float* weights, int taps, float* out, std::size_t count) {
   switch (taps) {
     case 1: return blend<1, kAdd>(rows, weights, out, count);
     case 2: return blend<2, kAdd>(rows, weights, out, count);
@@ -43,8 +42,7 @@ inline void blend_some(const T* const* rows, const float* weights, int taps, flo
 }
 
 template <typename T>
-void blend_rows(const T* const* rows, const float* weights, int taps, float* out,
-                std::size_t count) {
+void blend_rows(const T* const* rows, const float* weights, int taps, float* out, std::size_t count) {
   blend_some<false>(rows, weights, taps, out, count);
   for (int t = 4; t < taps; t += 4) blend_some<true>(rows + t, weights + t, taps - t, out, count);
 }
@@ -62,8 +60,8 @@ inline void round_to_bytes(const float* __restrict in, std::uint8_t* __restrict 
 }
 
 template <int kTaps>
-inline void columns_x4(const float* row, const int* first, const float* weights, int taps,
-                       float* out, int count) {
+inline void columns_x4(const float* row, const int* first, const float* weights, int taps, float* out,
+                       int count) {
   const int n = kTaps > 0 ? kTaps : taps;
   for (int x = 0; x < count; ++x) {
     const float* from = row + 4 * static_cast<std::ptrdiff_t>(first[x]);
@@ -74,8 +72,8 @@ inline void columns_x4(const float* row, const int* first, const float* weights,
   }
 }
 
-void blend_columns_x4_f32(const float* row, const int* first, const float* weights, int taps,
-                          float* out, int count) {
+void blend_columns_x4_f32(const float* row, const int* first, const float* weights, int taps, float* out,
+                          int count) {
   switch (taps) {
     case 1: return columns_x4<1>(row, first, weights, taps, out, count);
     case 2: return columns_x4<2>(row, first, weights, taps, out, count);
@@ -86,8 +84,8 @@ void blend_columns_x4_f32(const float* row, const int* first, const float* weigh
   }
 }
 
-void blend_columns_x1_f32(const float* row, const int* first, const float* weights, int taps,
-                          float* out, int count) {
+void blend_columns_x1_f32(const float* row, const int* first, const float* weights, int taps, float* out,
+                          int count) {
   for (int x = 0; x < count; ++x) {
     float sum = 0;
     for (int t = 0; t < taps; ++t) sum += row[first[x] + t] * weights[t];
@@ -98,8 +96,8 @@ void blend_columns_x1_f32(const float* row, const int* first, const float* weigh
 
 // Bytes by way of a short run of floats, which the compiler converts a whole vector at a time.
 template <int kItems, void (*kBlend)(const float*, const int*, const float*, int, float*, int)>
-void blend_columns_u8(const float* row, const int* first, const float* weights, int taps,
-                      std::uint8_t* out, int count) {
+void blend_columns_u8(const float* row, const int* first, const float* weights, int taps, std::uint8_t* out,
+                      int count) {
   constexpr int kRun = 128;
   float sums[kItems * kRun];
   for (int x = 0; x < count; x += kRun) {
@@ -114,8 +112,7 @@ inline unsigned short to_bf16(float value) {
   __builtin_memcpy(&bits, &value, 4);
   // Round to nearest even; not-a-number stays one.
   const unsigned rounded = (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16;
-  return static_cast<unsigned short>((bits & 0x7FFFFFFFu) > 0x7F800000u ? (bits >> 16) | 0x40u
-                                                                        : rounded);
+  return static_cast<unsigned short>((bits & 0x7FFFFFFFu) > 0x7F800000u ? (bits >> 16) | 0x40u : rounded);
 }
 
 inline unsigned short to_f16(float value) {
@@ -152,13 +149,11 @@ inline unsigned short to_f16(float value) {
 
 template <int kStep, typename Out, typename Convert>
 inline void channel_by(const std::uint8_t* pixels, Out* out, std::size_t count, Convert convert) {
-  for (std::size_t i = 0; i < count; ++i)
-    out[i] = convert(pixels[static_cast<std::ptrdiff_t>(i) * kStep]);
+  for (std::size_t i = 0; i < count; ++i) out[i] = convert(pixels[static_cast<std::ptrdiff_t>(i) * kStep]);
 }
 
 template <typename Out, typename Convert>
-inline void channel(const std::uint8_t* pixels, int step, Out* out, std::size_t count,
-                    Convert convert) {
+inline void channel(const std::uint8_t* pixels, int step, Out* out, std::size_t count, Convert convert) {
   switch (step) {
     case 4: return channel_by<4>(pixels, out, count, convert);
     case -4: return channel_by<-4>(pixels, out, count, convert);
@@ -169,29 +164,26 @@ inline void channel(const std::uint8_t* pixels, int step, Out* out, std::size_t 
 
 void channel_to_f32(const std::uint8_t* pixels, int step, float* __restrict out, std::size_t count,
                     float scale, float bias) {
-  channel(pixels, step, out, count,
-          [=](std::uint8_t v) { return static_cast<float>(v) * scale + bias; });
+  channel(pixels, step, out, count, [=](std::uint8_t v) { return static_cast<float>(v) * scale + bias; });
 }
 
-void channel_to_f16(const std::uint8_t* pixels, int step, std::uint16_t* __restrict out,
-                    std::size_t count, float scale, float bias) {
+void channel_to_f16(const std::uint8_t* pixels, int step, std::uint16_t* __restrict out, std::size_t count,
+                    float scale, float bias) {
   channel(pixels, step, out, count,
           [=](std::uint8_t v) { return to_f16(static_cast<float>(v) * scale + bias); });
 }
 
-void channel_to_bf16(const std::uint8_t* pixels, int step, std::uint16_t* __restrict out,
-                     std::size_t count, float scale, float bias) {
+void channel_to_bf16(const std::uint8_t* pixels, int step, std::uint16_t* __restrict out, std::size_t count,
+                     float scale, float bias) {
   channel(pixels, step, out, count,
           [=](std::uint8_t v) { return to_bf16(static_cast<float>(v) * scale + bias); });
 }
 
-void channel_to_u8(const std::uint8_t* pixels, int step, std::uint8_t* __restrict out,
-                   std::size_t count) {
+void channel_to_u8(const std::uint8_t* pixels, int step, std::uint8_t* __restrict out, std::size_t count) {
   channel(pixels, step, out, count, [](std::uint8_t v) { return v; });
 }
 
-void pack_rgb_u8(const std::uint8_t* pixels, int step, std::uint8_t* __restrict out,
-                 std::size_t count) {
+void pack_rgb_u8(const std::uint8_t* pixels, int step, std::uint8_t* __restrict out, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint8_t* p = pixels + static_cast<std::ptrdiff_t>(i) * step;
     out[3 * i] = p[0];
@@ -227,13 +219,14 @@ void f32_to_bf16(const float* in, std::uint16_t* __restrict out, std::size_t cou
 
 extern const Kernels KERNEL_SET;
 const Kernels KERNEL_SET = {
-    KERNEL_NAME,
-    blend_rows<std::uint8_t>, blend_rows<float>,
-    blend_columns_u8<4, blend_columns_x4_f32>, blend_columns_x4_f32,
-    blend_columns_u8<1, blend_columns_x1_f32>, blend_columns_x1_f32,
-    channel_to_f32, channel_to_f16, channel_to_bf16, channel_to_u8,
-    pack_rgb_u8, pack_rgb_f32,
-    scale_f32, f32_to_f16, f32_to_bf16,
+    KERNEL_NAME,          blend_rows<std::uint8_t>,
+    blend_rows<float>,    blend_columns_u8<4, blend_columns_x4_f32>,
+    blend_columns_x4_f32, blend_columns_u8<1, blend_columns_x1_f32>,
+    blend_columns_x1_f32, channel_to_f32,
+    channel_to_f16,       channel_to_bf16,
+    channel_to_u8,        pack_rgb_u8,
+    pack_rgb_f32,         scale_f32,
+    f32_to_f16,           f32_to_bf16,
 };
 
 }  // namespace penstock

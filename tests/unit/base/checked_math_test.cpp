@@ -9,7 +9,8 @@ namespace {
 
 TEST(CheckedMath, results_that_fit_are_exact) {
   EXPECT_EQ(checked_add<std::uint64_t>(~std::uint64_t{0} - 1, 1), ~std::uint64_t{0});
-  EXPECT_EQ(checked_multiply<std::uint64_t>(std::uint64_t{1} << 31, std::uint64_t{1} << 32), std::uint64_t{1} << 63);
+  EXPECT_EQ(checked_multiply<std::uint64_t>(std::uint64_t{1} << 31, std::uint64_t{1} << 32),
+            std::uint64_t{1} << 63);
   EXPECT_EQ(checked_add<std::int32_t>(-5, 3), -2);
 }
 

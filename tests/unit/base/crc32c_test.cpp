@@ -18,7 +18,8 @@ TEST(Crc32c, chains_at_every_cut) {
   const std::string text = "the quick brown fox jumps over the lazy dog";
   const auto whole = crc32c(as_bytes(text.data(), text.size()));
   for (std::size_t cut = 0; cut <= text.size(); ++cut)
-    EXPECT_EQ(crc32c(as_bytes(text.data() + cut, text.size() - cut), crc32c(as_bytes(text.data(), cut))), whole);
+    EXPECT_EQ(crc32c(as_bytes(text.data() + cut, text.size() - cut), crc32c(as_bytes(text.data(), cut))),
+              whole);
 }
 
 TEST(Crc32c, notices_every_flipped_bit) {

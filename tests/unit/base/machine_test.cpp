@@ -19,9 +19,10 @@ TEST(Machine, has_at_least_a_core_and_some_memory) {
 class Ranks : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
-                             "SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE", "SLURM_NTASKS", "OMPI_COMM_WORLD_RANK",
-                             "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"})
+    for (const char* name :
+         {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
+          "SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE", "SLURM_NTASKS", "OMPI_COMM_WORLD_RANK",
+          "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"})
       unsetenv(name);
   }
   void TearDown() override { SetUp(); }
@@ -76,7 +77,9 @@ TEST_F(Ranks, both_kinds_of_mpi) {
 }
 
 TEST_F(Ranks, nonsense_is_not_believed) {
-  const struct { const char *rank, *world; } rows[] = {{"3", "3"}, {"-1", "4"}, {"x", "4"}, {"1", "0"}, {"", ""}, {"1", "99999999999"}};
+  const struct {
+    const char *rank, *world;
+  } rows[] = {{"3", "3"}, {"-1", "4"}, {"x", "4"}, {"1", "0"}, {"", ""}, {"1", "99999999999"}};
   for (const auto& row : rows) {
     set("RANK", row.rank);
     set("WORLD_SIZE", row.world);

@@ -9,7 +9,9 @@ namespace penstock {
 namespace {
 
 TEST(Draws, are_a_function_of_seed_epoch_and_position) {
-  const auto first = [](std::uint64_t s, std::uint64_t e, std::uint64_t p) { return Draws(s, e, p).next_u32(); };
+  const auto first = [](std::uint64_t s, std::uint64_t e, std::uint64_t p) {
+    return Draws(s, e, p).next_u32();
+  };
   EXPECT_EQ(first(1, 2, 3), first(1, 2, 3));
   std::set<std::uint32_t> seen;
   for (std::uint64_t i = 0; i < 10; ++i) {

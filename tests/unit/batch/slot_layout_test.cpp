@@ -8,11 +8,15 @@
 namespace penstock {
 namespace {
 
-BatchField field(std::string name, DType dtype, Shape shape) { return {std::move(name), {dtype, std::move(shape)}, nullptr, {}}; }
+BatchField field(std::string name, DType dtype, Shape shape) {
+  return {std::move(name), {dtype, std::move(shape)}, nullptr, {}};
+}
 BatchField text_field(std::string name) { return {std::move(name), {}, nullptr, {""}}; }
 
 TEST(SlotLayout, slots_do_not_overlap_and_fit_the_block) {
-  const SlotLayout layout({field("a", DType::kUInt8, {3, 5}), field("b", DType::kInt64, {}), field("c", DType::kFloat32, {7})}, 9);
+  const SlotLayout layout(
+      {field("a", DType::kUInt8, {3, 5}), field("b", DType::kInt64, {}), field("c", DType::kFloat32, {7})},
+      9);
   std::vector<std::byte> block(layout.batch_bytes(), std::byte{0});
   EXPECT_EQ(layout.sample_bytes(), 15u + 8 + 28);
   for (std::size_t f = 0; f < 3; ++f)
@@ -24,12 +28,14 @@ TEST(SlotLayout, slots_do_not_overlap_and_fit_the_block) {
         b = std::byte{1};
       }
   for (std::size_t f = 0; f < 3; ++f)
-    EXPECT_EQ((layout.slot(block.data(), f, 0).data() - block.data()) % 128, 0) << "fields begin on a vector boundary";
+    EXPECT_EQ((layout.slot(block.data(), f, 0).data() - block.data()) % 128, 0)
+        << "fields begin on a vector boundary";
 }
 
 TEST(SlotLayout, compaction_closes_every_pattern_of_gaps) {
   constexpr std::uint64_t kBatch = 7;
-  const SlotLayout layout({field("n", DType::kInt64, {}), text_field("key"), field("w", DType::kUInt8, {3})}, kBatch);
+  const SlotLayout layout({field("n", DType::kInt64, {}), text_field("key"), field("w", DType::kUInt8, {3})},
+                          kBatch);
   for (unsigned pattern = 0; pattern < 1u << kBatch; ++pattern) {
     std::vector<std::byte> block(layout.batch_bytes());
     std::vector<std::vector<std::string>> texts(3);

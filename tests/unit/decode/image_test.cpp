@@ -55,7 +55,9 @@ TEST(Regressions, inputs_of_old_finds_are_harmless) {
     ImageDecoder decoder(Limits{.image_pixels = 1 << 22});
     if (const auto full = decode_all(decoder, bytes)) {
       Draws draws(1, 1, 1);
-      const auto below = [&](int bound) { return static_cast<int>(draws.below(static_cast<std::uint64_t>(bound))); };
+      const auto below = [&](int bound) {
+        return static_cast<int>(draws.below(static_cast<std::uint64_t>(bound)));
+      };
       for (int i = 0; i < 100; ++i) {
         const int width = 1 + below(full->width), height = 1 + below(full->height);
         const Rect region{below(full->width - width + 1), below(full->height - height + 1), width, height};

@@ -46,7 +46,8 @@ bool decode_into(const Encoded& encoded, JpegEntropyDecoder* decoder, int skip_r
   jpeg_read_header(&info, TRUE);
   jpeg_start_decompress(&info);
   if (decoder != nullptr) out.attached = decoder->attach(info);
-  const std::size_t row_bytes = std::size_t{info.output_width} * static_cast<std::size_t>(info.output_components);
+  const std::size_t row_bytes =
+      std::size_t{info.output_width} * static_cast<std::size_t>(info.output_components);
   out.pixels.assign(row_bytes * info.output_height, 0);
   if (skip_rows > 0) jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(skip_rows));
   while (info.output_scanline < info.output_height) {
@@ -82,7 +83,8 @@ TEST(JpegEntropy, gives_the_librarys_pixels_for_every_baseline_encoding) {
     const auto by_library = decode(encoded, nullptr, skip), by_us = decode(encoded, decoder.get(), skip);
     ASSERT_TRUE(by_library && by_us) << "round " << round << " quality " << options.quality;
     EXPECT_TRUE(by_us->attached);
-    ASSERT_EQ(by_library->pixels, by_us->pixels) << "round " << round << ' ' << width << 'x' << height << " quality " << options.quality;
+    ASSERT_EQ(by_library->pixels, by_us->pixels)
+        << "round " << round << ' ' << width << 'x' << height << " quality " << options.quality;
   }
 }
 

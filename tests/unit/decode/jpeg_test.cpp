@@ -46,7 +46,8 @@ TEST_P(JpegRegion, is_identical_to_full_decode_and_crop) {
   ImageDecoder decoder;
   const int sizes[][2] = {{1, 1}, {7, 5}, {16, 16}, {17, 33}, {63, 65}, {129, 97}, {250, 131}};
   for (const auto& [width, height] : sizes) {
-    const Encoded encoded = encode_jpeg(make_picture(width, height, GetParam().channels, draws.next_u32()), GetParam().options);
+    const Encoded encoded =
+        encode_jpeg(make_picture(width, height, GetParam().channels, draws.next_u32()), GetParam().options);
     for (const PixelFormat format : {PixelFormat::kRgbx, PixelFormat::kGrey}) {
       const auto full = decode_all(decoder, encoded, format);
       ASSERT_TRUE(full) << full.error().describe();
@@ -57,7 +58,8 @@ TEST_P(JpegRegion, is_identical_to_full_decode_and_crop) {
         const auto part = decode_region(decoder, encoded, region, format);
         ASSERT_TRUE(part) << part.error().describe();
         ASSERT_EQ(part->pixels, crop_of(*full, region).pixels)
-            << width << "x" << height << " region " << region.x << "," << region.y << " " << region.width << "x" << region.height;
+            << width << "x" << height << " region " << region.x << "," << region.y << " " << region.width
+            << "x" << region.height;
       }
     }
   }
@@ -77,7 +79,8 @@ TEST_P(JpegRegion, is_near_what_was_encoded) {
   for (int c = 0; c < 3; ++c) EXPECT_NEAR(decoded->at(20, 15, c), picture.channels == 1 ? 200 : colour[c], 3);
 }
 
-INSTANTIATE_TEST_SUITE_P(Encodings, JpegRegion, testing::ValuesIn(kCases), [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Encodings, JpegRegion, testing::ValuesIn(kCases),
+                         [](const auto& test) { return test.param.name; });
 
 TEST(Jpeg, scaled_regions_have_the_promised_size_and_similar_pixels) {
   ImageDecoder decoder;
@@ -102,7 +105,8 @@ TEST(Jpeg, exif_orientation_is_read_in_both_byte_orders) {
   ImageDecoder decoder;
   for (int orientation = 1; orientation <= 8; ++orientation)
     for (const bool big : {false, true}) {
-      const auto header = decoder.open(encode_jpeg(make_picture(8, 8, 3, 1), {.orientation = orientation, .big_endian_exif = big}));
+      const auto header = decoder.open(
+          encode_jpeg(make_picture(8, 8, 3, 1), {.orientation = orientation, .big_endian_exif = big}));
       ASSERT_TRUE(header);
       EXPECT_EQ(header->orientation, orientation);
     }
@@ -118,7 +122,10 @@ TEST(Jpeg, damaged_exif_is_upright_and_never_crashes) {
       Encoded bytes = whole;
       bytes[at] = std::byte(value);
       const auto header = decoder.open(bytes);
-      if (header) { EXPECT_GE(header->orientation, 1); EXPECT_LE(header->orientation, 8); }
+      if (header) {
+        EXPECT_GE(header->orientation, 1);
+        EXPECT_LE(header->orientation, 8);
+      }
     }
 }
 
@@ -128,7 +135,8 @@ TEST_P(JpegDamage, cut_at_every_place_is_an_error) {
   const Encoded whole = encode_jpeg(make_picture(50, 40, GetParam().channels, 5), GetParam().options);
   ImageDecoder decoder;
   for (std::size_t size = 0; size + 2 <= whole.size(); ++size) {
-    const auto decoded = decode_all(decoder, {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)});
+    const auto decoded =
+        decode_all(decoder, {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)});
     ASSERT_FALSE(decoded) << size << " of " << whole.size();
   }
   EXPECT_TRUE(decode_all(decoder, whole)) << "the decoder recovers";
@@ -157,7 +165,8 @@ TEST_P(JpegDamage, flipped_bits_never_crash_and_regions_stay_in_bounds) {
   for (int i = 0; i < 600; ++i) {
     Encoded bytes = whole;
     for (std::uint64_t flips = 1 + draws.below(3); flips > 0; --flips)
-      bytes[draws.below(i % 2 ? bytes.size() : std::min<std::size_t>(bytes.size(), 620))] ^= std::byte(1u << draws.below(8));
+      bytes[draws.below(i % 2 ? bytes.size() : std::min<std::size_t>(bytes.size(), 620))] ^=
+          std::byte(1u << draws.below(8));
     const auto header = decoder.open(bytes);
     if (!header) continue;
     const Rect region = random_region(draws, header->width, header->height);
@@ -166,7 +175,8 @@ TEST_P(JpegDamage, flipped_bits_never_crash_and_regions_stay_in_bounds) {
   EXPECT_TRUE(decode_all(decoder, whole)) << "the decoder recovers";
 }
 
-INSTANTIATE_TEST_SUITE_P(Encodings, JpegDamage, testing::ValuesIn(kCases), [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Encodings, JpegDamage, testing::ValuesIn(kCases),
+                         [](const auto& test) { return test.param.name; });
 
 TEST(Jpeg, claim_of_65500_squared_pixels_is_refused_at_the_header) {
   Encoded bytes = encode_jpeg(make_picture(16, 16, 3, 1));
@@ -189,9 +199,13 @@ TEST(Jpeg, a_file_without_tables_is_refused_also_after_one_with_tables) {
   Encoded bare;
   for (std::size_t at = 0; at < whole.size();) {
     const auto marker = std::to_integer<unsigned>(whole[at + 1]);
-    const std::size_t length = marker == 0xD8 ? 2 : 2 + (std::to_integer<std::size_t>(whole[at + 2]) << 8 | std::to_integer<std::size_t>(whole[at + 3]));
+    const std::size_t length = marker == 0xD8 ? 2
+                                              : 2 + (std::to_integer<std::size_t>(whole[at + 2]) << 8 |
+                                                     std::to_integer<std::size_t>(whole[at + 3]));
     const std::size_t end = marker == 0xDA ? whole.size() : at + length;
-    if (marker != 0xDB) bare.insert(bare.end(), whole.begin() + static_cast<std::ptrdiff_t>(at), whole.begin() + static_cast<std::ptrdiff_t>(end));
+    if (marker != 0xDB)
+      bare.insert(bare.end(), whole.begin() + static_cast<std::ptrdiff_t>(at),
+                  whole.begin() + static_cast<std::ptrdiff_t>(end));
     at = end;
   }
   ImageDecoder fresh, used;
@@ -203,7 +217,8 @@ TEST(Jpeg, a_file_without_tables_is_refused_also_after_one_with_tables) {
 // A progressive file may lack its last scans. libjpeg then smooths over block borders, by neighbours
 // that a region does not have.
 TEST(Jpeg, regions_of_unfinished_progressive_files_equal_the_whole) {
-  const Encoded whole = encode_jpeg(make_picture(70, 50, 3, 9), {.horizontal = 1, .vertical = 1, .progressive = true});
+  const Encoded whole =
+      encode_jpeg(make_picture(70, 50, 3, 9), {.horizontal = 1, .vertical = 1, .progressive = true});
   std::vector<std::size_t> scans;
   for (std::size_t at = 0; at + 1 < whole.size(); ++at)
     if (whole[at] == std::byte{0xFF} && whole[at + 1] == std::byte{0xDA}) scans.push_back(at);
@@ -232,7 +247,8 @@ TEST(Jpeg, thousands_of_scans_are_refused) {
   for (std::size_t at = 0; at + 1 < whole.size(); ++at)
     if (whole[at] == std::byte{0xFF} && whole[at + 1] == std::byte{0xDA}) last = at;
   Encoded bytes(whole.begin(), whole.end() - 2);
-  for (int i = 0; i < 3000; ++i) bytes.insert(bytes.end(), whole.begin() + static_cast<std::ptrdiff_t>(last), whole.end() - 2);
+  for (int i = 0; i < 3000; ++i)
+    bytes.insert(bytes.end(), whole.begin() + static_cast<std::ptrdiff_t>(last), whole.end() - 2);
   bytes.insert(bytes.end(), whole.end() - 2, whole.end());
   ImageDecoder decoder;
   EXPECT_FALSE(decode_all(decoder, bytes));
@@ -241,7 +257,8 @@ TEST(Jpeg, thousands_of_scans_are_refused) {
 TEST(Jpeg, progressive_says_what_it_needs_to_work) {
   ImageDecoder decoder;
   EXPECT_EQ(decoder.open(encode_jpeg(make_picture(100, 50, 3, 1)))->working_bytes, 0u);
-  EXPECT_GE(decoder.open(encode_jpeg(make_picture(100, 50, 3, 1), {.progressive = true}))->working_bytes, 100u * 50 * 2);
+  EXPECT_GE(decoder.open(encode_jpeg(make_picture(100, 50, 3, 1), {.progressive = true}))->working_bytes,
+            100u * 50 * 2);
 }
 
 }  // namespace

@@ -8,14 +8,20 @@ namespace penstock {
 namespace {
 
 Result<NpyHeader> parse(const std::vector<std::byte>& bytes) { return parse_npy_header(bytes, Limits{}); }
-Result<NpyHeader> parse_text(const std::string& text, int major = 1) { return parse(npy_with_header(text, major)); }
+Result<NpyHeader> parse_text(const std::string& text, int major = 1) {
+  return parse(npy_with_header(text, major));
+}
 
 TEST(Npy, all_number_types_are_read) {
-  const struct { const char* descr; DType dtype; } rows[] = {
-      {"|b1", DType::kBool}, {"|u1", DType::kUInt8}, {"|i1", DType::kInt8}, {"<u2", DType::kUInt16},
-      {"<i2", DType::kInt16}, {"<u4", DType::kUInt32}, {"<i4", DType::kInt32}, {"<u8", DType::kUInt64},
-      {"<i8", DType::kInt64}, {"<f2", DType::kFloat16}, {"<f4", DType::kFloat32}, {"<f8", DType::kFloat64},
-      {"<c8", DType::kComplex64}, {"<c16", DType::kComplex128}, {"<M8[ns]", DType::kInt64}, {"<m8[s]", DType::kInt64}};
+  const struct {
+    const char* descr;
+    DType dtype;
+  } rows[] = {{"|b1", DType::kBool},      {"|u1", DType::kUInt8},       {"|i1", DType::kInt8},
+              {"<u2", DType::kUInt16},    {"<i2", DType::kInt16},       {"<u4", DType::kUInt32},
+              {"<i4", DType::kInt32},     {"<u8", DType::kUInt64},      {"<i8", DType::kInt64},
+              {"<f2", DType::kFloat16},   {"<f4", DType::kFloat32},     {"<f8", DType::kFloat64},
+              {"<c8", DType::kComplex64}, {"<c16", DType::kComplex128}, {"<M8[ns]", DType::kInt64},
+              {"<m8[s]", DType::kInt64}};
   for (const auto& row : rows) {
     const auto header = parse_text(npy_dict(row.descr, {4, 5}));
     ASSERT_TRUE(header) << row.descr << ": " << header.error().describe();
@@ -66,15 +72,20 @@ TEST(Npy, objects_are_named_as_such) {
 }
 
 TEST(Npy, structured_and_unknown_types_are_unsupported) {
-  EXPECT_EQ(parse_text("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,), }").error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(parse_text("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,), }").error().code,
+            ErrorCode::kUnsupported);
   for (const char* descr : {"<U5", "|S3", "<f16", "<V8", "<c32", "?f4", "f4", ""})
     EXPECT_EQ(parse_text(npy_dict(descr, {3})).error().code, ErrorCode::kUnsupported) << descr;
 }
 
 TEST(Npy, shapes_that_overflow_or_are_negative_are_refused) {
-  for (const char* shape : {"(-1,)", "(3, -4)", "(9223372036854775808,)", "(4611686018427387904, 4)", "(4294967296, 4294967296, 2)",
-                            "(2305843009213693952,)", "(0, 4611686018427387904, 4611686018427387904)", "(1e3,)", "(3", "3,)", "(,)", "(3,,4)", "[3]"})
-    EXPECT_FALSE(parse_text(std::string("{'descr': '<f4', 'fortran_order': False, 'shape': ") + shape + ", }")) << shape;
+  for (const char* shape :
+       {"(-1,)", "(3, -4)", "(9223372036854775808,)", "(4611686018427387904, 4)",
+        "(4294967296, 4294967296, 2)", "(2305843009213693952,)",
+        "(0, 4611686018427387904, 4611686018427387904)", "(1e3,)", "(3", "3,)", "(,)", "(3,,4)", "[3]"})
+    EXPECT_FALSE(
+        parse_text(std::string("{'descr': '<f4', 'fortran_order': False, 'shape': ") + shape + ", }"))
+        << shape;
 }
 
 TEST(Npy, header_of_four_gibibytes_is_refused_before_it_is_read) {
@@ -112,7 +123,8 @@ TEST(Npy, missing_repeated_and_unknown_keys) {
   EXPECT_FALSE(parse_text("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'extra': 1, }"));
   EXPECT_FALSE(parse_text(""));
   EXPECT_FALSE(parse_text("{"));
-  EXPECT_TRUE(parse_text("{\"descr\": \"<f4\", \"fortran_order\": False, \"shape\": (3L,)}")) << "as Python 2 wrote it";
+  EXPECT_TRUE(parse_text("{\"descr\": \"<f4\", \"fortran_order\": False, \"shape\": (3L,)}"))
+      << "as Python 2 wrote it";
 }
 
 TEST(Npy, payload_must_be_exactly_what_the_shape_promises) {

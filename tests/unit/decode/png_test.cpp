@@ -17,7 +17,8 @@ Rect region_of(Draws& draws, int width, int height) {
 Picture indexes(int width, int height, int depth) {
   Picture picture{width, height, 1, {}};
   Draws draws(4, 4, 4);
-  for (int i = 0; i < width * height; ++i) picture.pixels.push_back(static_cast<std::uint8_t>(draws.below(std::uint64_t{1} << depth)));
+  for (int i = 0; i < width * height; ++i)
+    picture.pixels.push_back(static_cast<std::uint8_t>(draws.below(std::uint64_t{1} << depth)));
   return picture;
 }
 
@@ -62,9 +63,11 @@ TEST_P(PngPixels, come_out_exactly_also_by_region) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, PngPixels,
-                         testing::Values(Case{"grey", 1, {}}, Case{"grey_alpha", 2, {}}, Case{"rgb", 3, {}}, Case{"rgba", 4, {}},
-                                         Case{"grey16", 1, {.bit_depth = 16}}, Case{"rgb16", 3, {.bit_depth = 16}},
-                                         Case{"rgba16", 4, {.bit_depth = 16}}, Case{"interlaced", 3, {.interlaced = true}},
+                         testing::Values(Case{"grey", 1, {}}, Case{"grey_alpha", 2, {}}, Case{"rgb", 3, {}},
+                                         Case{"rgba", 4, {}}, Case{"grey16", 1, {.bit_depth = 16}},
+                                         Case{"rgb16", 3, {.bit_depth = 16}},
+                                         Case{"rgba16", 4, {.bit_depth = 16}},
+                                         Case{"interlaced", 3, {.interlaced = true}},
                                          Case{"interlaced16", 4, {.bit_depth = 16, .interlaced = true}},
                                          Case{"small_chunks", 3, {.idat_bytes = 100}}),
                          [](const auto& test) { return test.param.name; });
@@ -74,7 +77,8 @@ TEST(Png, palettes_of_every_depth_are_expanded) {
   for (const int depth : {1, 2, 4, 8})
     for (const bool interlaced : {false, true}) {
       const Picture picture = indexes(19, 13, depth);
-      const auto full = decode_all(decoder, encode_png(picture, {.bit_depth = depth, .interlaced = interlaced, .palette = true}));
+      const auto full = decode_all(
+          decoder, encode_png(picture, {.bit_depth = depth, .interlaced = interlaced, .palette = true}));
       ASSERT_TRUE(full) << full.error().describe();
       for (int y = 0; y < 13; ++y)
         for (int x = 0; x < 19; ++x) {
@@ -92,18 +96,21 @@ TEST(Png, masks_keep_their_stored_values) {
     for (const bool interlaced : {false, true})
       for (const bool palette : {false, true}) {
         const Picture picture = indexes(19, 13, depth);
-        const Encoded encoded = encode_png(picture, {.bit_depth = depth, .interlaced = interlaced, .palette = palette});
+        const Encoded encoded =
+            encode_png(picture, {.bit_depth = depth, .interlaced = interlaced, .palette = palette});
         const Rect region{3, 2, 11, 7};
         const auto mask = decode_region(decoder, encoded, region, PixelFormat::kIndex);
         ASSERT_TRUE(mask) << mask.error().describe();
-        EXPECT_EQ(mask->pixels, crop_of(picture, region).pixels) << depth << " " << interlaced << " " << palette;
+        EXPECT_EQ(mask->pixels, crop_of(picture, region).pixels)
+            << depth << " " << interlaced << " " << palette;
       }
 }
 
 TEST(Png, coloured_and_deep_pictures_are_no_masks) {
   ImageDecoder decoder;
   for (const auto& [channels, depth] : {std::pair{3, 8}, {4, 8}, {2, 8}, {1, 16}}) {
-    const auto mask = decode_all(decoder, encode_png(make_picture(9, 9, channels, 1), {.bit_depth = depth}), PixelFormat::kIndex);
+    const auto mask = decode_all(decoder, encode_png(make_picture(9, 9, channels, 1), {.bit_depth = depth}),
+                                 PixelFormat::kIndex);
     ASSERT_FALSE(mask);
     EXPECT_EQ(mask.error().code, ErrorCode::kUnsupported);
   }
@@ -113,7 +120,8 @@ TEST(Png, cut_at_every_place_is_an_error) {
   const Encoded whole = encode_png(make_picture(20, 15, 3, 2), {.idat_bytes = 100});
   ImageDecoder decoder;
   for (std::size_t size = 0; size < whole.size(); ++size)
-    ASSERT_FALSE(decode_all(decoder, {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)})) << size;
+    ASSERT_FALSE(decode_all(decoder, {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)}))
+        << size;
   EXPECT_TRUE(decode_all(decoder, whole));
 }
 
@@ -129,14 +137,16 @@ TEST(Png, flipped_bits_of_the_pixel_data_are_always_noticed) {
     bytes[at] ^= std::byte(1u << draws.below(8));
     const Rect region = region_of(draws, 30, 25);
     const auto part = decode_region(decoder, bytes, region);
-    ASSERT_FALSE(part) << "bit of byte " << at << " of " << whole.size() << ", region of " << region.height << " rows from " << region.y;
+    ASSERT_FALSE(part) << "bit of byte " << at << " of " << whole.size() << ", region of " << region.height
+                       << " rows from " << region.y;
     ++checked;
   }
   EXPECT_EQ(checked, 2000);
 }
 
 TEST(Png, flipped_bits_anywhere_never_crash) {
-  for (const PngOptions& options : {PngOptions{}, PngOptions{.interlaced = true}, PngOptions{.bit_depth = 16}}) {
+  for (const PngOptions& options :
+       {PngOptions{}, PngOptions{.interlaced = true}, PngOptions{.bit_depth = 16}}) {
     const Encoded whole = encode_png(make_picture(20, 15, 3, 2), options);
     ImageDecoder decoder(Limits{.image_pixels = 1 << 20});
     for (std::size_t bit = 0; bit < whole.size() * 8; bit += bit < 600 ? 1 : 7) {

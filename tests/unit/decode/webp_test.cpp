@@ -42,7 +42,8 @@ TEST_F(Webp, cut_at_every_place_is_an_error) {
   for (const bool lossless : {true, false}) {
     const Encoded whole = encode_webp(make_picture(20, 16, 3, 3), lossless);
     for (std::size_t size = 0; size < whole.size(); ++size)
-      ASSERT_FALSE(decode_all(decoder_, {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)})) << size << " of " << whole.size();
+      ASSERT_FALSE(decode_all(decoder_, {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)}))
+          << size << " of " << whole.size();
   }
 }
 

@@ -50,13 +50,19 @@ TEST(EpochOrder, window_shuffle_has_every_sample_once_for_all_windows_and_short_
     for (std::uint64_t unit : {1u, 2u, 3u, 5u, 7u, 12u, 13u, 200u})
       for (std::uint64_t window = 1; window <= 9; ++window)
         for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
-          const OrderSpec spec{.samples = n, .shuffle = Shuffle::kWindow, .seed = 3, .unit_samples = unit, .window_units = window};
-          ASSERT_EQ(sorted(samples_of(spec, epoch)), count_up(n)) << n << " " << unit << " " << window << " " << epoch;
+          const OrderSpec spec{.samples = n,
+                               .shuffle = Shuffle::kWindow,
+                               .seed = 3,
+                               .unit_samples = unit,
+                               .window_units = window};
+          ASSERT_EQ(sorted(samples_of(spec, epoch)), count_up(n))
+              << n << " " << unit << " " << window << " " << epoch;
         }
 }
 
 TEST(EpochOrder, a_window_touches_only_its_units) {
-  const OrderSpec spec{.samples = 103, .shuffle = Shuffle::kWindow, .seed = 1, .unit_samples = 10, .window_units = 3};
+  const OrderSpec spec{
+      .samples = 103, .shuffle = Shuffle::kWindow, .seed = 1, .unit_samples = 10, .window_units = 3};
   for (std::uint64_t epoch = 0; epoch < 10; ++epoch) {
     const auto order = samples_of(spec, epoch);
     // Walk on: a unit that was left never comes back more than a window later.
@@ -71,7 +77,8 @@ TEST(EpochOrder, a_window_touches_only_its_units) {
 }
 
 TEST(EpochOrder, window_shuffle_mixes_within_and_across_units) {
-  const OrderSpec spec{.samples = 1000, .shuffle = Shuffle::kWindow, .seed = 1, .unit_samples = 10, .window_units = 10};
+  const OrderSpec spec{
+      .samples = 1000, .shuffle = Shuffle::kWindow, .seed = 1, .unit_samples = 10, .window_units = 10};
   const auto order = samples_of(spec, 0);
   std::set<std::uint64_t> units;
   for (std::size_t p = 0; p < 20; ++p) units.insert(order[p] / 10);
@@ -86,7 +93,12 @@ TEST(EpochOrder, zero_unit_or_window_counts_as_one) {
 TEST(EpochOrder, short_epochs_go_on_where_the_last_stopped) {
   for (const Shuffle shuffle : {Shuffle::kNone, Shuffle::kFull, Shuffle::kWindow})
     for (std::uint64_t size : {1u, 3u, 7u, 10u, 23u}) {
-      const OrderSpec spec{.samples = 10, .epoch_size = size, .shuffle = shuffle, .seed = 4, .unit_samples = 3, .window_units = 2};
+      const OrderSpec spec{.samples = 10,
+                           .epoch_size = size,
+                           .shuffle = shuffle,
+                           .seed = 4,
+                           .unit_samples = 3,
+                           .window_units = 2};
       std::vector<std::uint64_t> walk;
       for (std::uint64_t epoch = 0; walk.size() < 100; ++epoch) {
         const auto part = samples_of(spec, epoch);
@@ -107,7 +119,8 @@ TEST(EpochOrder, a_late_epoch_needs_no_walk_from_the_start) {
 }
 
 TEST(EpochOrder, sampler_is_followed_in_its_order_and_with_repeats) {
-  const auto list = std::make_shared<const std::vector<std::uint64_t>>(std::vector<std::uint64_t>{5, 5, 1, 9});
+  const auto list =
+      std::make_shared<const std::vector<std::uint64_t>>(std::vector<std::uint64_t>{5, 5, 1, 9});
   EXPECT_EQ(samples_of({.samples = 10, .indices = list}, 2), *list);
   const OrderSpec shuffled{.samples = 10, .shuffle = Shuffle::kFull, .seed = 1, .indices = list};
   EXPECT_EQ(sorted(samples_of(shuffled, 0)), sorted(*list));
@@ -130,22 +143,29 @@ TEST(EpochOrder, weights_draw_in_proportion_and_never_a_zero) {
 }
 
 TEST(EpochOrder, bad_samplers_and_weights_are_refused) {
-  const auto indices = [](std::vector<std::uint64_t> v) { return std::make_shared<const std::vector<std::uint64_t>>(std::move(v)); };
-  const auto weights = [](std::vector<double> v) { return std::make_shared<const std::vector<double>>(std::move(v)); };
+  const auto indices = [](std::vector<std::uint64_t> v) {
+    return std::make_shared<const std::vector<std::uint64_t>>(std::move(v));
+  };
+  const auto weights = [](std::vector<double> v) {
+    return std::make_shared<const std::vector<double>>(std::move(v));
+  };
   EXPECT_TRUE(check_order({.samples = 2, .indices = indices({0, 1})}));
   EXPECT_FALSE(check_order({.samples = 2, .indices = indices({2})}));
   EXPECT_TRUE(check_order({.samples = 2, .weights = weights({0, 1})}));
   EXPECT_FALSE(check_order({.samples = 2, .weights = weights({1})}));
   EXPECT_FALSE(check_order({.samples = 2, .weights = weights({1, -1})}));
   EXPECT_FALSE(check_order({.samples = 2, .weights = weights({0, 0})}));
-  EXPECT_FALSE(check_order({.samples = 2, .weights = weights({1, std::numeric_limits<double>::quiet_NaN()})}));
+  EXPECT_FALSE(
+      check_order({.samples = 2, .weights = weights({1, std::numeric_limits<double>::quiet_NaN()})}));
   EXPECT_FALSE(check_order({.samples = 2, .weights = weights({1, std::numeric_limits<double>::infinity()})}));
   EXPECT_FALSE(check_order({.samples = 2, .indices = indices({0}), .weights = weights({1, 1})}));
 }
 
 TEST(EpochOrder, weights_whose_sum_overflows_are_refused) {
   const double large = std::numeric_limits<double>::max();
-  EXPECT_FALSE(check_order({.samples = 2, .weights = std::make_shared<const std::vector<double>>(std::vector<double>{large, large})}));
+  EXPECT_FALSE(check_order(
+      {.samples = 2,
+       .weights = std::make_shared<const std::vector<double>>(std::vector<double>{large, large})}));
 }
 
 TEST(EpochOrder, fingerprint_tells_orders_apart_but_not_seeds) {
@@ -166,7 +186,8 @@ TEST(EpochOrder, fingerprint_tells_orders_apart_but_not_seeds) {
   other.window_units = 17;
   EXPECT_NE(order_fingerprint(other), window);
   other = spec;
-  other.indices = std::make_shared<const std::vector<std::uint64_t>>(std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  other.indices = std::make_shared<const std::vector<std::uint64_t>>(
+      std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
   EXPECT_NE(order_fingerprint(other), base);
 }
 

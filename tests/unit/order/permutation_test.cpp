@@ -24,7 +24,8 @@ TEST(Permutation, is_bijective_and_inverse_undoes_it_for_every_small_size) {
 }
 
 TEST(Permutation, works_for_sizes_that_no_array_could_hold) {
-  for (const std::uint64_t size : {std::uint64_t{1} << 40, (std::uint64_t{1} << 63) + 12345, ~std::uint64_t{0}}) {
+  for (const std::uint64_t size :
+       {std::uint64_t{1} << 40, (std::uint64_t{1} << 63) + 12345, ~std::uint64_t{0}}) {
     const Permutation permutation(size, 5);
     for (const std::uint64_t i : {std::uint64_t{0}, size / 3, size - 1}) {
       ASSERT_LT(permutation(i), size);
@@ -50,7 +51,8 @@ TEST(Permutation, spreads_every_tenth_over_the_whole) {
   for (std::uint64_t key = 0; key < 20; ++key) {
     const Permutation permutation(kSize, key);
     double counts[kParts][kParts] = {};
-    for (int i = 0; i < kSize; ++i) ++counts[i * kParts / kSize][permutation(static_cast<std::uint64_t>(i)) * kParts / kSize];
+    for (int i = 0; i < kSize; ++i)
+      ++counts[i * kParts / kSize][permutation(static_cast<std::uint64_t>(i)) * kParts / kSize];
     double chi = 0;
     for (auto& row : counts)
       for (const double count : row) chi += (count - 100) * (count - 100) / 100;

@@ -31,7 +31,9 @@ TEST(RankSlice, every_position_once_for_all_small_sizes) {
       for (std::uint32_t world = 1; world <= 6; ++world)
         for (std::uint64_t start = 0; start <= size; ++start) {
           const auto times = coverage({size, start, batch, 0, world, false});
-          for (std::uint64_t p = 0; p < size; ++p) ASSERT_EQ(times[p], p >= start) << size << " " << batch << " " << world << " " << start << " at " << p;
+          for (std::uint64_t p = 0; p < size; ++p)
+            ASSERT_EQ(times[p], p >= start)
+                << size << " " << batch << " " << world << " " << start << " at " << p;
         }
 }
 

@@ -24,7 +24,8 @@ TEST(Budget, parts_never_sum_to_more_than_the_whole) {
       EXPECT_EQ(plan.error().code, ErrorCode::kNoMemory);
       continue;
     }
-    ASSERT_LE(plan->batch_area_bytes + plan->scratch_share_bytes * request.threads + plan->scratch_pot_bytes, request.budget_bytes);
+    ASSERT_LE(plan->batch_area_bytes + plan->scratch_share_bytes * request.threads + plan->scratch_pot_bytes,
+              request.budget_bytes);
     ASSERT_GE(plan->batch_area_bytes, request.batch_bytes);
     ASSERT_GE(plan->prefetch, 1u);
     ASSERT_LE(plan->prefetch * request.batch_bytes, plan->batch_area_bytes);
@@ -35,14 +36,19 @@ TEST(Budget, parts_never_sum_to_more_than_the_whole) {
 }
 
 TEST(Budget, too_small_says_how_much_is_needed) {
-  const auto plan = divide_budget({.budget_bytes = 10 * kMiB, .batch_bytes = 20 * kMiB, .sample_bytes = 1, .threads = 2});
+  const auto plan =
+      divide_budget({.budget_bytes = 10 * kMiB, .batch_bytes = 20 * kMiB, .sample_bytes = 1, .threads = 2});
   ASSERT_FALSE(plan);
   EXPECT_NE(plan.error().message.find("23 MiB"), std::string::npos) << plan.error().message;
-  EXPECT_TRUE(divide_budget({.budget_bytes = 23 * kMiB, .batch_bytes = 20 * kMiB, .sample_bytes = 1, .threads = 2}));
+  EXPECT_TRUE(
+      divide_budget({.budget_bytes = 23 * kMiB, .batch_bytes = 20 * kMiB, .sample_bytes = 1, .threads = 2}));
 }
 
 TEST(Budget, absurd_batch_sizes_do_not_wrap_around) {
-  EXPECT_FALSE(divide_budget({.budget_bytes = 100 * kMiB, .batch_bytes = ~std::uint64_t{0} - kMiB / 2, .sample_bytes = 1, .threads = 1}));
+  EXPECT_FALSE(divide_budget({.budget_bytes = 100 * kMiB,
+                              .batch_bytes = ~std::uint64_t{0} - kMiB / 2,
+                              .sample_bytes = 1,
+                              .threads = 1}));
 }
 
 }  // namespace

@@ -3,15 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <atomic>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <thread>
 
 #include "source/npy_source.h"
-#include "support/make_npy.h"
 #include "support/encode_images.h"
+#include "support/make_npy.h"
 #include "support/run_loader.h"
 #include "support/watchdog.h"
 
@@ -95,7 +95,8 @@ TEST(Loader, holding_every_batch_of_an_epoch_neither_hangs_nor_breaks_the_budget
     }
     ASSERT_EQ(held.size(), 20u);
     for (std::size_t b = 0; b < held.size(); ++b)
-      EXPECT_EQ(static_cast<const std::int64_t*>(held[b].fields[0].data)[5], static_cast<std::int64_t>(b * 64 * 1024 + 5));
+      EXPECT_EQ(static_cast<const std::int64_t*>(held[b].fields[0].data)[5],
+                static_cast<std::int64_t>(b * 64 * 1024 + 5));
     EXPECT_GE(loader->stats().memory_lent, 20u * 64 * 1024 * 8);
   }
   const LoaderStats stats = loader->stats();
@@ -162,7 +163,8 @@ TEST(Loader, npy_files_with_another_header_take_the_long_way_to_the_same_place) 
   auto store = std::make_shared<MemoryStore>();
   store->put("data/0.npy", make_npy<float>("<f4", {2, 2}, {1, 2, 3, 4}));
   store->put("data/1.npy", make_npy<float>("<f4", {2, 2}, {1, 3, 2, 4}, true));  // Fortran order
-  store->put("data/2.npy", make_npy<std::uint32_t>(">f4", {2, 2}, {0x0000803F, 0x00000040, 0x00004040, 0x00008040}));
+  store->put("data/2.npy",
+             make_npy<std::uint32_t>(">f4", {2, 2}, {0x0000803F, 0x00000040, 0x00004040, 0x00008040}));
   auto version2 = npy_with_header(npy_dict("<f4", {2, 2}), 2);
   const float values[] = {1, 2, 3, 4};
   append(version2, values, sizeof values);
@@ -208,7 +210,8 @@ TEST(Loader, misspelt_fields_get_a_suggestion) {
   o.fields = {"imgae"};
   const auto loader = Loader::open(*folder_source(store, *store), o);
   ASSERT_FALSE(loader);
-  EXPECT_NE(loader.error().message.find("did you mean \"image\""), std::string::npos) << loader.error().message;
+  EXPECT_NE(loader.error().message.find("did you mean \"image\""), std::string::npos)
+      << loader.error().message;
 }
 
 TEST(Loader, options_that_make_no_sense_are_refused) {
@@ -225,7 +228,8 @@ TEST(Loader, options_that_make_no_sense_are_refused) {
   EXPECT_TRUE(refused([](auto& o) { o.max_skip = 2; }));
   EXPECT_TRUE(refused([](auto& o) { o.max_skip = std::numeric_limits<double>::quiet_NaN(); }));
   EXPECT_TRUE(refused([](auto& o) { o.threads = 100'000; }));
-  EXPECT_TRUE(refused([](auto& o) { o.sampler = std::make_shared<const std::vector<std::uint64_t>>(1, 10); }));
+  EXPECT_TRUE(
+      refused([](auto& o) { o.sampler = std::make_shared<const std::vector<std::uint64_t>>(1, 10); }));
   EXPECT_TRUE(refused([](auto& o) { o.fields = {"array", "array"}; }));
   EXPECT_TRUE(refused([](auto& o) { o.transforms = {{"label", {}, ""}}; }));
 }
@@ -263,7 +267,9 @@ TEST(Loader, memory_too_small_for_one_batch_says_how_much_is_needed) {
 }
 
 TEST(Loader, a_sampler_may_change_between_epochs_and_ranks_share_it) {
-  const auto list = [](std::vector<std::uint64_t> v) { return std::make_shared<const std::vector<std::uint64_t>>(std::move(v)); };
+  const auto list = [](std::vector<std::uint64_t> v) {
+    return std::make_shared<const std::vector<std::uint64_t>>(std::move(v));
+  };
   LoaderOptions o = options(2);
   o.sampler = list({4, 2, 4});
   auto loader = open(source_of_numbers(10), o);
@@ -304,12 +310,14 @@ TEST(Loader, state_after_the_last_batch_leads_to_the_next_epoch) {
 
 TEST(Loader, first_patience_ends_with_pending) {
   LoaderOptions o = options(1, 1);
-  o.transforms = {{"array", {Map{[](const ArraySpec& spec, const void* data) -> Result<OwnedArray> {
+  o.transforms = {{"array",
+                   {Map{[](const ArraySpec& spec, const void* data) -> Result<OwnedArray> {
                      std::this_thread::sleep_for(std::chrono::milliseconds(150));
                      auto copy = std::make_shared<std::vector<std::byte>>(spec.bytes());
                      std::memcpy(copy->data(), data, spec.bytes());
                      return OwnedArray{spec, {copy, copy->data()}};
-                   }}}, ""}};
+                   }}},
+                   ""}};
   auto loader = open(source_of_numbers(2), o);
   ASSERT_TRUE(loader);
   ASSERT_TRUE(loader->start_epoch());
@@ -320,13 +328,16 @@ TEST(Loader, first_patience_ends_with_pending) {
 
 TEST(Loader, a_failing_function_of_the_user_is_an_error_with_the_sample) {
   LoaderOptions o = options(2);
-  o.transforms = {{"array", {Map{[calls = std::make_shared<std::atomic<int>>(0)](const ArraySpec& spec, const void* data) -> Result<OwnedArray> {
+  o.transforms = {{"array",
+                   {Map{[calls = std::make_shared<std::atomic<int>>(0)](
+                            const ArraySpec& spec, const void* data) -> Result<OwnedArray> {
                      std::int64_t value = 0;
                      std::memcpy(&value, data, 8);
                      if (value == 5) return fail(ErrorCode::kCallback, "no fives");
                      auto copy = std::make_shared<std::int64_t>(value * 2);
                      return OwnedArray{spec, copy};
-                   }}}, ""}};
+                   }}},
+                   ""}};
   auto loader = open(source_of_numbers(8), o);
   const EpochRun run = run_epoch(*loader);
   ASSERT_TRUE(run.error);
@@ -344,7 +355,10 @@ TEST(Loader, same_pixels_for_any_number_of_threads) {
     LoaderOptions o = options(5, threads);
     o.shuffle = ShuffleMode::kFull;
     o.seed = 12;
-    o.transforms = {{"image", {RandomResizedCrop{12, 10}, RandomHorizontalFlip{}, ColorJitter{{0.5, 1.5}, {0.5, 1.5}, {0.5, 1.5}, {-0.2, 0.2}}}, ""}};
+    o.transforms = {{"image",
+                     {RandomResizedCrop{12, 10}, RandomHorizontalFlip{},
+                      ColorJitter{{0.5, 1.5}, {0.5, 1.5}, {0.5, 1.5}, {-0.2, 0.2}}},
+                     ""}};
     auto loader = open(source, o);
     const EpochRun run = run_epoch(*loader);
     ASSERT_FALSE(run.error) << run.error->describe();

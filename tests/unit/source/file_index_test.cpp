@@ -26,10 +26,12 @@ std::vector<std::string> paths_of(const FileIndex& index) {
 }
 
 TEST(ScanFolder, finds_images_sorted_by_folder_then_name_and_leaves_out_hidden_ones) {
-  const MemoryStore store = store_with({"b/2.JPG", "b/10.jpeg", "a/x.png", "a-1/y.webp", ".hidden/z.jpg", "a/.z.jpg", "a/notes.txt", "top.png"});
+  const MemoryStore store = store_with({"b/2.JPG", "b/10.jpeg", "a/x.png", "a-1/y.webp", ".hidden/z.jpg",
+                                        "a/.z.jpg", "a/notes.txt", "top.png"});
   const auto index = scan_folder(store, "root", "", {});
   ASSERT_TRUE(index) << index.error().describe();
-  EXPECT_EQ(paths_of(*index), (std::vector<std::string>{"top.png", "a/x.png", "a-1/y.webp", "b/10.jpeg", "b/2.JPG"}));
+  EXPECT_EQ(paths_of(*index),
+            (std::vector<std::string>{"top.png", "a/x.png", "a-1/y.webp", "b/10.jpeg", "b/2.JPG"}));
   EXPECT_EQ(index->files[1].size, 7u);
   EXPECT_FALSE(index->was_kept);
 }
@@ -57,7 +59,8 @@ TEST(ScanFolder, endless_nesting_ends) {
 
 TEST(ScanFolder, every_failing_operation_ends_in_an_error_or_a_whole_index) {
   const Watchdog watchdog("scanning with faults");
-  const auto clean = std::make_shared<MemoryStore>(store_with({"a/1.jpg", "a/2.jpg", "b/3.jpg", "b/c/4.jpg"}));
+  const auto clean =
+      std::make_shared<MemoryStore>(store_with({"a/1.jpg", "a/2.jpg", "b/3.jpg", "b/c/4.jpg"}));
   const FaultStore counter(clean, {});
   ASSERT_TRUE(scan_folder(counter, "root", "", {}));
   for (std::uint64_t k = 1; k <= counter.operations(); ++k)
@@ -72,7 +75,9 @@ TEST(ScanFolder, every_failing_operation_ends_in_an_error_or_a_whole_index) {
     }
 }
 
-FileIndex small_index() { return *scan_folder(store_with({"a/1.jpg", "b/22.jpg", "b/c/333.jpg"}), "root", "", {}); }
+FileIndex small_index() {
+  return *scan_folder(store_with({"a/1.jpg", "b/22.jpg", "b/c/333.jpg"}), "root", "", {});
+}
 
 TEST(KeptIndex, goes_to_bytes_and_back) {
   FileIndex index = small_index();
@@ -88,7 +93,8 @@ TEST(KeptIndex, goes_to_bytes_and_back) {
 
 TEST(KeptIndex, every_cut_and_every_flipped_bit_is_noticed) {
   const auto whole = serialise_index(small_index(), "root");
-  for (std::size_t size = 0; size < whole.size(); ++size) ASSERT_FALSE(parse_index(ConstBytes(whole).first(size), "root")) << size;
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    ASSERT_FALSE(parse_index(ConstBytes(whole).first(size), "root")) << size;
   for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
     auto bytes = whole;
     bytes[bit / 8] ^= std::byte(1u << bit % 8);
@@ -101,7 +107,8 @@ TEST(KeptIndex, lies_with_a_right_checksum_are_refused_or_harmless) {
   Draws draws(3, 0, 0);
   for (int i = 0; i < 20'000; ++i) {
     auto bytes = whole;
-    for (std::uint64_t n = 1 + draws.below(4); n > 0; --n) bytes[8 + draws.below(bytes.size() - 12)] = std::byte(draws.chance(0.5) ? 0xFF : draws.below(256));
+    for (std::uint64_t n = 1 + draws.below(4); n > 0; --n)
+      bytes[8 + draws.below(bytes.size() - 12)] = std::byte(draws.chance(0.5) ? 0xFF : draws.below(256));
     const std::uint32_t sum = crc32c(ConstBytes(bytes).first(bytes.size() - 4));
     std::memcpy(bytes.data() + bytes.size() - 4, &sum, 4);
     const auto index = parse_index(bytes, "root");

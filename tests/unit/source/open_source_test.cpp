@@ -33,7 +33,8 @@ class OpenSource : public testing::Test {
 };
 
 TEST_F(OpenSource, class_folders_have_labels_in_name_order_and_empty_classes_count) {
-  for (const char* name : {"d/dog/1.png", "d/cat/2.png", "d/ant/x/3.png", "d/loose.png"}) folder_.write(name, picture());
+  for (const char* name : {"d/dog/1.png", "d/cat/2.png", "d/ant/x/3.png", "d/loose.png"})
+    folder_.write(name, picture());
   std::filesystem::create_directories(folder_ / "d/bee");
   const auto source = open_source(folder_ / "d", options());
   ASSERT_TRUE(source) << source.error().describe();
@@ -139,7 +140,10 @@ TEST_F(OpenSource, one_big_npy_has_a_sample_an_entry) {
 }
 
 TEST_F(OpenSource, npy_files_that_lie_are_refused_with_the_file_named) {
-  const struct { const char* why; std::vector<std::byte> bytes; } rows[] = {
+  const struct {
+    const char* why;
+    std::vector<std::byte> bytes;
+  } rows[] = {
       {"shorter than promised", make_npy<float>("<f4", {5, 3}, std::vector<float>(14))},
       {"longer than promised", make_npy<float>("<f4", {5, 3}, std::vector<float>(16))},
       {"objects", make_npy<float>("|O", {5}, std::vector<float>(10))},
@@ -186,7 +190,8 @@ TEST_F(OpenSource, subsets_and_splits_share_every_sample_once) {
     EXPECT_EQ(std::ranges::count(seen, 1), 50);
     EXPECT_EQ(two->first->size(), static_cast<std::uint64_t>(fraction * 50 + 0.5));
   }
-  for (const double fraction : {0.0, 1.0, -1.0, 0.001, 0.999, std::nan("")}) EXPECT_FALSE(split(whole, fraction, 7)) << fraction;
+  for (const double fraction : {0.0, 1.0, -1.0, 0.001, 0.999, std::nan("")})
+    EXPECT_FALSE(split(whole, fraction, 7)) << fraction;
   EXPECT_EQ((*split(whole, 0.5, 7)).first->fingerprint(), (*split(whole, 0.5, 7)).first->fingerprint());
   EXPECT_NE((*split(whole, 0.5, 7)).first->fingerprint(), (*split(whole, 0.5, 8)).first->fingerprint());
 }
@@ -195,13 +200,16 @@ TEST_F(OpenSource, fingerprints_tell_names_and_sizes_apart_not_places) {
   folder_.write("a/1.png", picture());
   folder_.write("b/1.png", picture());
   folder_.write("c/2.png", picture());
-  const auto print = [&](const char* name) { return (*open_source(folder_ / name, options()))->fingerprint(); };
+  const auto print = [&](const char* name) {
+    return (*open_source(folder_ / name, options()))->fingerprint();
+  };
   EXPECT_EQ(print("a"), print("b"));
   EXPECT_NE(print("a"), print("c"));
 }
 
 TEST(PathPattern, braces_and_ranges_expand_as_in_a_shell) {
-  EXPECT_EQ(*expand_pattern("x{a,b}y{1..3}"), (std::vector<std::string>{"xay1", "xay2", "xay3", "xby1", "xby2", "xby3"}));
+  EXPECT_EQ(*expand_pattern("x{a,b}y{1..3}"),
+            (std::vector<std::string>{"xay1", "xay2", "xay3", "xby1", "xby2", "xby3"}));
   EXPECT_EQ(*expand_pattern("{008..011}"), (std::vector<std::string>{"008", "009", "010", "011"}));
   EXPECT_EQ(*expand_pattern("a{b"), (std::vector<std::string>{"a{b"}));
   EXPECT_EQ(*expand_pattern("{3..1}"), (std::vector<std::string>{"3..1"}));

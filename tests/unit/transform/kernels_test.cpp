@@ -21,7 +21,9 @@ struct Sets {
 template <typename T>
 testing::AssertionResult same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   for (std::size_t i = 0; i < a.size(); ++i)
-    if (std::memcmp(&a[i], &b[i], sizeof(T)) != 0) return testing::AssertionFailure() << "element " << i << " of " << a.size() << ": " << +a[i] << " and " << +b[i];
+    if (std::memcmp(&a[i], &b[i], sizeof(T)) != 0)
+      return testing::AssertionFailure()
+             << "element " << i << " of " << a.size() << ": " << +a[i] << " and " << +b[i];
   return testing::AssertionSuccess();
 }
 
@@ -71,14 +73,20 @@ TEST(Kernels, blended_rows_have_the_same_bits_in_every_set) {
       byte_rows.push_back(bytes.data() + count * static_cast<std::size_t>(t));
       float_rows.push_back(floats.data() + count * static_cast<std::size_t>(t));
     }
-    compare<float>(count, [&](const Kernels& k, float* out) { k.blend_rows_u8(byte_rows.data(), weights.data(), taps, out, count); });
-    compare<float>(count, [&](const Kernels& k, float* out) { k.blend_rows_f32(float_rows.data(), weights.data(), taps, out, count); });
+    compare<float>(count, [&](const Kernels& k, float* out) {
+      k.blend_rows_u8(byte_rows.data(), weights.data(), taps, out, count);
+    });
+    compare<float>(count, [&](const Kernels& k, float* out) {
+      k.blend_rows_f32(float_rows.data(), weights.data(), taps, out, count);
+    });
     // ... and are the sums they promise.
     std::vector<float> out(count);
     kernels().blend_rows_u8(byte_rows.data(), weights.data(), taps, out.data(), count);
     for (std::size_t x = 0; x < count; ++x) {
       double sum = 0;
-      for (int t = 0; t < taps; ++t) sum += static_cast<double>(weights[static_cast<std::size_t>(t)]) * byte_rows[static_cast<std::size_t>(t)][x];
+      for (int t = 0; t < taps; ++t)
+        sum += static_cast<double>(weights[static_cast<std::size_t>(t)]) *
+               byte_rows[static_cast<std::size_t>(t)][x];
       ASSERT_NEAR(out[x], sum, 1e-3);
     }
   }
@@ -87,16 +95,25 @@ TEST(Kernels, blended_rows_have_the_same_bits_in_every_set) {
 TEST(Kernels, blended_columns_have_the_same_bits_in_every_set) {
   Draws draws(2, 0, 0);
   for (int i = 0; i < 300; ++i) {
-    const int count = 1 + static_cast<int>(draws.below(120)), taps = 1 + static_cast<int>(draws.below(12)), width = taps + static_cast<int>(draws.below(100));
+    const int count = 1 + static_cast<int>(draws.below(120)), taps = 1 + static_cast<int>(draws.below(12)),
+              width = taps + static_cast<int>(draws.below(100));
     const auto row = random_floats(draws, static_cast<std::size_t>(width) * 4, -100, 400);
     const auto weights = random_floats(draws, static_cast<std::size_t>(count * taps), -0.5, 1);
     std::vector<int> first(static_cast<std::size_t>(count));
     for (int& f : first) f = static_cast<int>(draws.below(static_cast<std::uint64_t>(width - taps) + 1));
     const std::size_t n = static_cast<std::size_t>(count);
-    compare<std::uint8_t>(4 * n, [&](const Kernels& k, std::uint8_t* out) { k.blend_columns_x4_u8(row.data(), first.data(), weights.data(), taps, out, count); });
-    compare<float>(4 * n, [&](const Kernels& k, float* out) { k.blend_columns_x4_f32(row.data(), first.data(), weights.data(), taps, out, count); });
-    compare<std::uint8_t>(n, [&](const Kernels& k, std::uint8_t* out) { k.blend_columns_x1_u8(row.data(), first.data(), weights.data(), taps, out, count); });
-    compare<float>(n, [&](const Kernels& k, float* out) { k.blend_columns_x1_f32(row.data(), first.data(), weights.data(), taps, out, count); });
+    compare<std::uint8_t>(4 * n, [&](const Kernels& k, std::uint8_t* out) {
+      k.blend_columns_x4_u8(row.data(), first.data(), weights.data(), taps, out, count);
+    });
+    compare<float>(4 * n, [&](const Kernels& k, float* out) {
+      k.blend_columns_x4_f32(row.data(), first.data(), weights.data(), taps, out, count);
+    });
+    compare<std::uint8_t>(n, [&](const Kernels& k, std::uint8_t* out) {
+      k.blend_columns_x1_u8(row.data(), first.data(), weights.data(), taps, out, count);
+    });
+    compare<float>(n, [&](const Kernels& k, float* out) {
+      k.blend_columns_x1_f32(row.data(), first.data(), weights.data(), taps, out, count);
+    });
   }
 }
 
@@ -105,23 +122,36 @@ TEST(Kernels, channels_have_the_same_bits_in_every_set_forwards_and_backwards) {
   for (int i = 0; i < 200; ++i) {
     const std::size_t count = 1 + draws.below(150);
     const auto bytes = random_bytes(draws, 4 * count);
-    const float scale = static_cast<float>(draws.uniform(-0.1, 0.1)), bias = static_cast<float>(draws.uniform(-3, 3));
+    const float scale = static_cast<float>(draws.uniform(-0.1, 0.1)),
+                bias = static_cast<float>(draws.uniform(-3, 3));
     for (const int step : {4, -4, 1, -1}) {
-      const std::uint8_t* start = step > 0 ? bytes.data() : bytes.data() + (count - 1) * static_cast<std::size_t>(-step);
-      compare<float>(count, [&](const Kernels& k, float* out) { k.channel_to_f32(start, step, out, count, scale, bias); });
-      compare<std::uint16_t>(count, [&](const Kernels& k, std::uint16_t* out) { k.channel_to_f16(start, step, out, count, scale, bias); });
-      compare<std::uint16_t>(count, [&](const Kernels& k, std::uint16_t* out) { k.channel_to_bf16(start, step, out, count, scale, bias); });
-      compare<std::uint8_t>(count, [&](const Kernels& k, std::uint8_t* out) { k.channel_to_u8(start, step, out, count); });
+      const std::uint8_t* start =
+          step > 0 ? bytes.data() : bytes.data() + (count - 1) * static_cast<std::size_t>(-step);
+      compare<float>(count, [&](const Kernels& k, float* out) {
+        k.channel_to_f32(start, step, out, count, scale, bias);
+      });
+      compare<std::uint16_t>(count, [&](const Kernels& k, std::uint16_t* out) {
+        k.channel_to_f16(start, step, out, count, scale, bias);
+      });
+      compare<std::uint16_t>(count, [&](const Kernels& k, std::uint16_t* out) {
+        k.channel_to_bf16(start, step, out, count, scale, bias);
+      });
+      compare<std::uint8_t>(
+          count, [&](const Kernels& k, std::uint8_t* out) { k.channel_to_u8(start, step, out, count); });
       std::vector<float> out(count);
       kernels().channel_to_f32(start, step, out.data(), count, scale, bias);
       for (std::size_t x = 0; x < count; ++x)
-        ASSERT_NEAR(out[x], static_cast<float>(start[static_cast<std::ptrdiff_t>(x) * step]) * scale + bias, 1e-5);
+        ASSERT_NEAR(out[x], static_cast<float>(start[static_cast<std::ptrdiff_t>(x) * step]) * scale + bias,
+                    1e-5);
     }
     const float scales[3] = {scale, scale * 2, 1}, biases[3] = {bias, 0, -bias};
     for (const int step : {4, -4}) {
       const std::uint8_t* start = step > 0 ? bytes.data() : bytes.data() + (count - 1) * 4;
-      compare<std::uint8_t>(3 * count, [&](const Kernels& k, std::uint8_t* out) { k.pack_rgb_u8(start, step, out, count); });
-      compare<float>(3 * count, [&](const Kernels& k, float* out) { k.pack_rgb_f32(start, step, out, count, scales, biases); });
+      compare<std::uint8_t>(
+          3 * count, [&](const Kernels& k, std::uint8_t* out) { k.pack_rgb_u8(start, step, out, count); });
+      compare<float>(3 * count, [&](const Kernels& k, float* out) {
+        k.pack_rgb_f32(start, step, out, count, scales, biases);
+      });
     }
   }
 }
@@ -150,11 +180,23 @@ TEST(Kernels, halves_have_the_same_bits_in_every_set_for_all_kinds_of_floats) {
 }
 
 TEST(Kernels, halves_are_rounded_to_nearest_even) {
-  const struct { float value; std::uint16_t half, brain; } rows[] = {
-      {0.f, 0, 0}, {-0.f, 0x8000, 0x8000}, {1.f, 0x3C00, 0x3F80}, {-2.f, 0xC000, 0xC000}, {65504.f, 0x7BFF, 0x4780},
-      {65520.f, 0x7C00, 0x4780}, {1e9f, 0x7C00, 0x4E6E}, {5.9604645e-8f, 0x0001, 0x3380}, {2.9802322e-8f, 0x0000, 0x3300},
-      {2.99e-8f, 0x0001, 0x3300}, {1.00048828125f, 0x3C00, 0x3F80}, {1.00146484375f, 0x3C02, 0x3F80}, {1.00390625f, 0x3C04, 0x3F80},
-      {std::numeric_limits<float>::infinity(), 0x7C00, 0x7F80}};
+  const struct {
+    float value;
+    std::uint16_t half, brain;
+  } rows[] = {{0.f, 0, 0},
+              {-0.f, 0x8000, 0x8000},
+              {1.f, 0x3C00, 0x3F80},
+              {-2.f, 0xC000, 0xC000},
+              {65504.f, 0x7BFF, 0x4780},
+              {65520.f, 0x7C00, 0x4780},
+              {1e9f, 0x7C00, 0x4E6E},
+              {5.9604645e-8f, 0x0001, 0x3380},
+              {2.9802322e-8f, 0x0000, 0x3300},
+              {2.99e-8f, 0x0001, 0x3300},
+              {1.00048828125f, 0x3C00, 0x3F80},
+              {1.00146484375f, 0x3C02, 0x3F80},
+              {1.00390625f, 0x3C04, 0x3F80},
+              {std::numeric_limits<float>::infinity(), 0x7C00, 0x7F80}};
   const Sets sets;
   for (std::size_t s = 0; s < sets.count; ++s)
     for (const auto& row : rows) {
@@ -169,7 +211,8 @@ TEST(Kernels, halves_are_rounded_to_nearest_even) {
 TEST(Kernels, scaled_floats_have_the_same_bits_also_in_place) {
   Draws draws(4, 0, 0);
   const auto values = random_floats(draws, 1000);
-  compare<float>(1000, [&](const Kernels& k, float* out) { k.scale_f32(values.data(), out, 1000, 0.3f, -7.f); });
+  compare<float>(1000,
+                 [&](const Kernels& k, float* out) { k.scale_f32(values.data(), out, 1000, 0.3f, -7.f); });
 }
 
 }  // namespace

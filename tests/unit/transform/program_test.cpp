@@ -22,7 +22,8 @@ const Encoded& photo_png() {
 }
 
 std::uint8_t at(const Tensor& tensor, std::int64_t y, std::int64_t x, std::int64_t c) {
-  return std::to_integer<std::uint8_t>(tensor.bytes[static_cast<std::size_t>((y * tensor.spec.shape[1] + x) * tensor.spec.shape[2] + c)]);
+  return std::to_integer<std::uint8_t>(
+      tensor.bytes[static_cast<std::size_t>((y * tensor.spec.shape[1] + x) * tensor.spec.shape[2] + c)]);
 }
 
 TEST(Program, without_transforms_gives_the_pixels_in_both_layouts) {
@@ -33,12 +34,14 @@ TEST(Program, without_transforms_gives_the_pixels_in_both_layouts) {
   EXPECT_EQ(nchw->spec, (ArraySpec{DType::kUInt8, {3, 30, 40}}));
   for (int c = 0; c < 3; ++c) {
     EXPECT_EQ(at(*nhwc, 11, 7, c), photo().at(7, 11, c));
-    EXPECT_EQ(std::to_integer<int>(nchw->bytes[static_cast<std::size_t>((c * 30 + 11) * 40 + 7)]), photo().at(7, 11, c));
+    EXPECT_EQ(std::to_integer<int>(nchw->bytes[static_cast<std::size_t>((c * 30 + 11) * 40 + 7)]),
+              photo().at(7, 11, c));
   }
 }
 
 TEST(Program, crops_flips_and_turns_move_the_right_pixels) {
-  const auto crop = run_on_image(photo_png(), {CenterCrop{11, 13}});  // halves round to even: 9.5 -> 10, 13.5 -> 14
+  const auto crop =
+      run_on_image(photo_png(), {CenterCrop{11, 13}});  // halves round to even: 9.5 -> 10, 13.5 -> 14
   EXPECT_EQ(at(*crop, 0, 0, 1), photo().at(14, 10, 1));
   EXPECT_EQ(at(*crop, 10, 12, 2), photo().at(26, 20, 2));
   const auto mirrored = run_on_image(photo_png(), {RandomHorizontalFlip{1}});
@@ -52,7 +55,8 @@ TEST(Program, crops_flips_and_turns_move_the_right_pixels) {
 TEST(Program, flips_and_crops_in_any_order_see_what_is_shown) {
   // Crop after a flip cuts the flipped picture.
   const auto a = run_on_image(photo_png(), {RandomHorizontalFlip{1}, CenterCrop{10, 13}});
-  const auto b = run_on_image(photo_png(), {RandomVerticalFlip{1}, CenterCrop{11, 14}, RandomHorizontalFlip{1}});
+  const auto b =
+      run_on_image(photo_png(), {RandomVerticalFlip{1}, CenterCrop{11, 14}, RandomHorizontalFlip{1}});
   EXPECT_EQ(at(*a, 0, 0, 0), photo().at(39 - 14, 10, 0));
   EXPECT_EQ(at(*b, 0, 0, 0), photo().at(13 + 13, 29 - 10, 0));
 }
@@ -61,7 +65,8 @@ TEST(Program, flips_and_crops_in_any_order_see_what_is_shown) {
 // nothing makes the pixels first.
 TEST(Program, planned_geometry_equals_doing_every_step_on_pixels) {
   const Map stop{[](const ArraySpec& spec, const void* data) -> Result<OwnedArray> {
-    auto copy = std::make_shared<std::vector<std::byte>>(static_cast<const std::byte*>(data), static_cast<const std::byte*>(data) + spec.bytes());
+    auto copy = std::make_shared<std::vector<std::byte>>(static_cast<const std::byte*>(data),
+                                                         static_cast<const std::byte*>(data) + spec.bytes());
     return OwnedArray{spec, {copy, copy->data()}};
   }};
   const Encoded jpeg = encode_jpeg(photo(), {.orientation = 6});
@@ -87,13 +92,15 @@ TEST(Program, planned_geometry_equals_doing_every_step_on_pixels) {
             plain.push_back(step);
           }
           plain.push_back(stop);
-          const auto a = run_on_image(*encoded, planned, {.seed = seed}), b = run_on_image(*encoded, plain, {.seed = seed});
+          const auto a = run_on_image(*encoded, planned, {.seed = seed}),
+                     b = run_on_image(*encoded, plain, {.seed = seed});
           ASSERT_TRUE(a) << a.error().describe();
           ASSERT_TRUE(b) << b.error().describe();
           ASSERT_EQ(a->spec.shape, b->spec.shape);
           int largest = 0;
           for (std::size_t i = 0; i < a->bytes.size(); ++i)
-            largest = std::max(largest, std::abs(std::to_integer<int>(a->bytes[i]) - std::to_integer<int>(b->bytes[i])));
+            largest = std::max(
+                largest, std::abs(std::to_integer<int>(a->bytes[i]) - std::to_integer<int>(b->bytes[i])));
           // Weights summed in another order may round the other way.
           ASSERT_LE(largest, 1) << "steps " << &steps - pools << " seed " << seed << " upright " << upright;
         }
@@ -106,8 +113,10 @@ TEST(Program, normalize_is_the_formula_in_every_layout_and_type) {
     ASSERT_TRUE(out);
     EXPECT_EQ(out->spec.dtype, DType::kFloat32);
     for (int c = 0; c < 3; ++c) {
-      const std::size_t i = layout == Layout::kNchw ? static_cast<std::size_t>((c * 30 + 4) * 40 + 9) : static_cast<std::size_t>((4 * 40 + 9) * 3 + c);
-      const double wanted = (photo().at(30, 4, c) / 255.0 - normalize.mean[static_cast<std::size_t>(c)]) / normalize.std[static_cast<std::size_t>(c)];
+      const std::size_t i = layout == Layout::kNchw ? static_cast<std::size_t>((c * 30 + 4) * 40 + 9)
+                                                    : static_cast<std::size_t>((4 * 40 + 9) * 3 + c);
+      const double wanted = (photo().at(30, 4, c) / 255.0 - normalize.mean[static_cast<std::size_t>(c)]) /
+                            normalize.std[static_cast<std::size_t>(c)];
       EXPECT_NEAR(out->as<float>()[i], wanted, 1e-5);
     }
   }
@@ -120,17 +129,21 @@ TEST(Program, normalize_is_the_formula_in_every_layout_and_type) {
 TEST(Program, normalize_needs_an_axis_of_its_length) {
   EXPECT_FALSE(run_on_image(photo_png(), {Normalize{{0, 0}, {1, 1}, std::nullopt}}));
   const float values[12] = {};
-  EXPECT_TRUE(run_on_array({DType::kFloat32, {3, 4}}, values, {Normalize{{0, 0, 0}, {1, 1, 1}, std::nullopt}}));
-  EXPECT_TRUE(run_on_array({DType::kFloat32, {3, 4}}, values, {Normalize{{0, 0, 0, 0}, {1, 1, 1, 1}, std::nullopt}}));
+  EXPECT_TRUE(
+      run_on_array({DType::kFloat32, {3, 4}}, values, {Normalize{{0, 0, 0}, {1, 1, 1}, std::nullopt}}));
+  EXPECT_TRUE(
+      run_on_array({DType::kFloat32, {3, 4}}, values, {Normalize{{0, 0, 0, 0}, {1, 1, 1, 1}, std::nullopt}}));
   EXPECT_FALSE(run_on_array({DType::kFloat32, {3, 4}}, values, {Normalize{{0, 0}, {1, 1}, std::nullopt}}));
 }
 
 TEST(Program, arrays_are_normalised_along_first_or_last_axis) {
   const std::vector<float> values = {1, 2, 3, 4, 5, 6};
-  const auto first = run_on_array({DType::kFloat32, {2, 3}}, values.data(), {Normalize{{1, 2}, {1, 2}, std::nullopt}});
+  const auto first =
+      run_on_array({DType::kFloat32, {2, 3}}, values.data(), {Normalize{{1, 2}, {1, 2}, std::nullopt}});
   EXPECT_EQ(first->as<float>()[2], 2);
   EXPECT_EQ(first->as<float>()[5], 2);
-  const auto last = run_on_array({DType::kFloat32, {2, 3}}, values.data(), {Normalize{{1, 2, 3}, {1, 1, 2}, std::nullopt}});
+  const auto last =
+      run_on_array({DType::kFloat32, {2, 3}}, values.data(), {Normalize{{1, 2, 3}, {1, 1, 2}, std::nullopt}});
   EXPECT_EQ(last->as<float>()[5], 1.5f);
 }
 
@@ -139,7 +152,8 @@ TEST(Program, draws_are_shared_by_kind_and_occurrence_not_by_place) {
   // A ColorJitter in between must not move the crop.
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const auto a = run_on_image(photo_png(), {RandomCrop{8, 8}}, {.seed = seed});
-    const auto b = run_on_image(photo_png(), {ColorJitter{}, RandomHorizontalFlip{0}, RandomCrop{8, 8}}, {.seed = seed});
+    const auto b =
+        run_on_image(photo_png(), {ColorJitter{}, RandomHorizontalFlip{0}, RandomCrop{8, 8}}, {.seed = seed});
     ASSERT_EQ(a->bytes, b->bytes);
   }
   const auto whole = run_on_image(mask, {RandomResizedCrop{8, 8}}, {.kind = FieldKind::kMask});
@@ -154,17 +168,22 @@ TEST(Program, masks_and_images_get_the_same_geometry) {
     for (int x = 0; x < 40; ++x) channel.pixels.push_back(photo().at(x, y, 0));
   const Encoded mask = encode_png(channel);
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    const std::vector<Transform> steps = {RandomResizedCrop{14, 12, 0.2, 1, 0.7, 1.4, Interpolation::kNearest}, RandomHorizontalFlip{}, RandomRot90{}};
-    const auto a = run_on_image(photo_png(), steps, {.seed = seed}), b = run_on_image(mask, steps, {.kind = FieldKind::kMask, .seed = seed});
+    const std::vector<Transform> steps = {
+        RandomResizedCrop{14, 12, 0.2, 1, 0.7, 1.4, Interpolation::kNearest}, RandomHorizontalFlip{},
+        RandomRot90{}};
+    const auto a = run_on_image(photo_png(), steps, {.seed = seed}),
+               b = run_on_image(mask, steps, {.kind = FieldKind::kMask, .seed = seed});
     ASSERT_TRUE(a && b);
-    for (std::int64_t i = 0; i < 14 * 12; ++i) ASSERT_EQ(a->bytes[static_cast<std::size_t>(i * 3)], b->bytes[static_cast<std::size_t>(i)]) << seed;
+    for (std::int64_t i = 0; i < 14 * 12; ++i)
+      ASSERT_EQ(a->bytes[static_cast<std::size_t>(i * 3)], b->bytes[static_cast<std::size_t>(i)]) << seed;
   }
 }
 
 TEST(Program, masks_never_get_values_in_between) {
   Picture picture{40, 30, 1, {}};
   for (int i = 0; i < 1200; ++i) picture.pixels.push_back(i % 7 < 3 ? 2 : 250);
-  const auto out = run_on_image(encode_png(picture), {Resize{13, 17, Interpolation::kBicubic}}, {.kind = FieldKind::kMask});
+  const auto out = run_on_image(encode_png(picture), {Resize{13, 17, Interpolation::kBicubic}},
+                                {.kind = FieldKind::kMask});
   ASSERT_TRUE(out);
   for (const std::byte value : out->bytes) EXPECT_TRUE(value == std::byte{2} || value == std::byte{250});
 }
@@ -173,21 +192,26 @@ TEST(Program, fast_decode_is_near_the_exact_result) {
   Picture smooth{640, 480, 3, {}};
   for (int y = 0; y < 480; ++y)
     for (int x = 0; x < 640; ++x)
-      for (int c = 0; c < 3; ++c) smooth.pixels.push_back(static_cast<std::uint8_t>(128 + 100 * std::sin(x / 60.0 + c) * std::cos(y / 45.0)));
+      for (int c = 0; c < 3; ++c)
+        smooth.pixels.push_back(
+            static_cast<std::uint8_t>(128 + 100 * std::sin(x / 60.0 + c) * std::cos(y / 45.0)));
   const Encoded jpeg = encode_jpeg(smooth);
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
-    const std::vector<Transform> steps = {Decode{}, RandomResizedCrop{32, 32, 0.5, 1}, RandomHorizontalFlip{}};
+    const std::vector<Transform> steps = {Decode{}, RandomResizedCrop{32, 32, 0.5, 1},
+                                          RandomHorizontalFlip{}};
     std::vector<Transform> fast = steps;
     fast[0] = Decode{.fast_decode = true};
     const auto a = run_on_image(jpeg, steps, {.seed = seed}), b = run_on_image(jpeg, fast, {.seed = seed});
     ASSERT_TRUE(a && b);
-    for (std::size_t i = 0; i < a->bytes.size(); ++i) ASSERT_NEAR(std::to_integer<int>(a->bytes[i]), std::to_integer<int>(b->bytes[i]), 4) << seed;
+    for (std::size_t i = 0; i < a->bytes.size(); ++i)
+      ASSERT_NEAR(std::to_integer<int>(a->bytes[i]), std::to_integer<int>(b->bytes[i]), 4) << seed;
   }
 }
 
 TEST(Program, random_turns_are_numpys_rot90_and_all_four_happen) {
   const std::vector<std::int32_t> values = {0, 1, 2, 3, 4, 5};  // 2 x 3
-  const std::vector<std::int32_t> turned[4] = {{0, 1, 2, 3, 4, 5}, {2, 5, 1, 4, 0, 3}, {5, 4, 3, 2, 1, 0}, {3, 0, 4, 1, 5, 2}};
+  const std::vector<std::int32_t> turned[4] = {
+      {0, 1, 2, 3, 4, 5}, {2, 5, 1, 4, 0, 3}, {5, 4, 3, 2, 1, 0}, {3, 0, 4, 1, 5, 2}};
   std::set<int> seen;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const auto out = run_on_array({DType::kInt32, {2, 3}}, values.data(), {RandomRot90{}}, {.seed = seed});
@@ -239,24 +263,44 @@ TEST(Program, crops_larger_than_the_image_are_an_error) {
 }
 
 TEST(Program, transforms_that_make_no_sense_do_not_compile) {
-  const std::vector<Transform> bad[] = {
-      {CenterCrop{0, 5}}, {RandomCrop{5, -1}}, {Resize{0, 5}}, {Resize{5, -2}}, {RandomResizedCrop{5, 5, 0, 1}}, {RandomResizedCrop{5, 5, 0.9, 0.5}},
-      {RandomResizedCrop{5, 5, 0.1, 1, 0, 1}}, {RandomHorizontalFlip{1.5}}, {RandomVerticalFlip{-0.1}}, {RandomFlip3D{std::nan("")}},
-      {ColorJitter{.brightness = {-1, 1}}}, {ColorJitter{.hue = {-0.6, 0}}}, {Normalize{{}, {}, {}}}, {Normalize{{1}, {0}, {}}}, {Normalize{{1, 2}, {1}, {}}},
-      {Pad{-1, 0, 0, 0, 0}}, {OneHot{0}}, {Map{}}, {CenterCrop{4, 4}, Decode{}}};
+  const std::vector<Transform> bad[] = {{CenterCrop{0, 5}},
+                                        {RandomCrop{5, -1}},
+                                        {Resize{0, 5}},
+                                        {Resize{5, -2}},
+                                        {RandomResizedCrop{5, 5, 0, 1}},
+                                        {RandomResizedCrop{5, 5, 0.9, 0.5}},
+                                        {RandomResizedCrop{5, 5, 0.1, 1, 0, 1}},
+                                        {RandomHorizontalFlip{1.5}},
+                                        {RandomVerticalFlip{-0.1}},
+                                        {RandomFlip3D{std::nan("")}},
+                                        {ColorJitter{.brightness = {-1, 1}}},
+                                        {ColorJitter{.hue = {-0.6, 0}}},
+                                        {Normalize{{}, {}, {}}},
+                                        {Normalize{{1}, {0}, {}}},
+                                        {Normalize{{1, 2}, {1}, {}}},
+                                        {Pad{-1, 0, 0, 0, 0}},
+                                        {OneHot{0}},
+                                        {Map{}},
+                                        {CenterCrop{4, 4}, Decode{}}};
   for (const auto& steps : bad) EXPECT_FALSE(Program::compile(steps, {})) << &steps - bad;
 }
 
 TEST(Program, resize_by_the_shorter_side_keeps_the_ratio) {
   EXPECT_EQ(run_on_image(photo_png(), {Resize{15, 0}})->spec.shape, (Shape{15, 20, 3}));
-  EXPECT_EQ(run_on_image(encode_png(make_picture(10, 33, 3, 1)), {Resize{7, 0}})->spec.shape, (Shape{23, 7, 3}));
+  EXPECT_EQ(run_on_image(encode_png(make_picture(10, 33, 3, 1)), {Resize{7, 0}})->spec.shape,
+            (Shape{23, 7, 3}));
 }
 
 TEST(Program, says_the_batch_shape_before_reading_where_it_can) {
-  const auto spec = [](std::vector<Transform> steps, ProgramOptions options = {}) { return Program::compile(steps, options)->fixed_spec(); };
+  const auto spec = [](std::vector<Transform> steps, ProgramOptions options = {}) {
+    return Program::compile(steps, options)->fixed_spec();
+  };
   EXPECT_EQ(spec({Resize{20, 30}, CenterCrop{8, 9}}), (ArraySpec{DType::kUInt8, {3, 8, 9}}));
-  EXPECT_EQ(spec({RandomResizedCrop{8, 9}, Normalize{{0}, {1}, {}}}), (ArraySpec{DType::kFloat32, {3, 8, 9}}));
-  EXPECT_EQ(spec({Decode{.mode = ColorMode::kGrey}, CenterCrop{8, 9}, Cast{DType::kFloat16}}, {.layout = Layout::kNhwc}), (ArraySpec{DType::kFloat16, {8, 9, 1}}));
+  EXPECT_EQ(spec({RandomResizedCrop{8, 9}, Normalize{{0}, {1}, {}}}),
+            (ArraySpec{DType::kFloat32, {3, 8, 9}}));
+  EXPECT_EQ(spec({Decode{.mode = ColorMode::kGrey}, CenterCrop{8, 9}, Cast{DType::kFloat16}},
+                 {.layout = Layout::kNhwc}),
+            (ArraySpec{DType::kFloat16, {8, 9, 1}}));
   EXPECT_FALSE(spec({Resize{20, 0}}));
   EXPECT_FALSE(spec({CenterCrop{8, 9}, RandomRot90{}}));
   EXPECT_FALSE(spec({}));
@@ -264,9 +308,13 @@ TEST(Program, says_the_batch_shape_before_reading_where_it_can) {
 
 // Whatever fixed_spec() promises must be what a sample is.
 TEST(Program, promised_shapes_and_types_are_kept) {
-  const std::vector<Transform> programs[] = {
-      {Resize{9, 8}}, {CenterCrop{9, 8}, Pad{1, 1, 2, 2, 0}}, {Resize{9, 8}, Normalize{{0, 0, 0}, {1, 1, 1}, {}}}, {CenterCrop{9, 9}, RandomRot90{}},
-      {Decode{.mode = ColorMode::kGrey}, Resize{9, 8}}, {RandomResizedCrop{9, 8}, ColorJitter{.brightness = {0.5, 1.5}}}, {Resize{9, 8}, Cast{DType::kBFloat16}}};
+  const std::vector<Transform> programs[] = {{Resize{9, 8}},
+                                             {CenterCrop{9, 8}, Pad{1, 1, 2, 2, 0}},
+                                             {Resize{9, 8}, Normalize{{0, 0, 0}, {1, 1, 1}, {}}},
+                                             {CenterCrop{9, 9}, RandomRot90{}},
+                                             {Decode{.mode = ColorMode::kGrey}, Resize{9, 8}},
+                                             {RandomResizedCrop{9, 8}, ColorJitter{.brightness = {0.5, 1.5}}},
+                                             {Resize{9, 8}, Cast{DType::kBFloat16}}};
   for (const auto& steps : programs)
     for (const Layout layout : {Layout::kNchw, Layout::kNhwc}) {
       const auto promised = Program::compile(steps, {.layout = layout})->fixed_spec();

@@ -28,29 +28,38 @@ std::vector<To> convert(const std::vector<From>& values, DType from, DType to) {
 TEST(CopyView, floats_that_do_not_fit_an_integer_type_are_clamped) {
   const float inf = std::numeric_limits<float>::infinity();
   const std::vector<float> values = {-1, 0, 1.9f, 255, 256, 1e30f, -inf, inf, NAN};
-  EXPECT_EQ((convert<std::uint8_t>(values, DType::kFloat32, DType::kUInt8)), (std::vector<std::uint8_t>{0, 0, 1, 255, 255, 255, 0, 255, 0}));
-  EXPECT_EQ((convert<std::int64_t>(std::vector<double>{1e300, -1e300, 5.5, -5.5}, DType::kFloat64, DType::kInt64)),
-            (std::vector<std::int64_t>{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min(), 5, -5}));
+  EXPECT_EQ((convert<std::uint8_t>(values, DType::kFloat32, DType::kUInt8)),
+            (std::vector<std::uint8_t>{0, 0, 1, 255, 255, 255, 0, 255, 0}));
+  EXPECT_EQ(
+      (convert<std::int64_t>(std::vector<double>{1e300, -1e300, 5.5, -5.5}, DType::kFloat64, DType::kInt64)),
+      (std::vector<std::int64_t>{std::numeric_limits<std::int64_t>::max(),
+                                 std::numeric_limits<std::int64_t>::min(), 5, -5}));
 }
 
 TEST(CopyView, integers_that_do_not_fit_a_smaller_type_are_clamped) {
-  EXPECT_EQ((convert<std::uint8_t>(std::vector<std::int64_t>{300, -5, 7, std::int64_t{1} << 40}, DType::kInt64, DType::kUInt8)),
+  EXPECT_EQ((convert<std::uint8_t>(std::vector<std::int64_t>{300, -5, 7, std::int64_t{1} << 40},
+                                   DType::kInt64, DType::kUInt8)),
             (std::vector<std::uint8_t>{255, 0, 7, 255}));
-  EXPECT_EQ((convert<std::int16_t>(std::vector<std::uint32_t>{70'000, 5}, DType::kUInt32, DType::kInt16)), (std::vector<std::int16_t>{32'767, 5}));
-  EXPECT_EQ((convert<std::int64_t>(std::vector<std::uint64_t>{~std::uint64_t{0}, 5}, DType::kUInt64, DType::kInt64)),
+  EXPECT_EQ((convert<std::int16_t>(std::vector<std::uint32_t>{70'000, 5}, DType::kUInt32, DType::kInt16)),
+            (std::vector<std::int16_t>{32'767, 5}));
+  EXPECT_EQ((convert<std::int64_t>(std::vector<std::uint64_t>{~std::uint64_t{0}, 5}, DType::kUInt64,
+                                   DType::kInt64)),
             (std::vector<std::int64_t>{std::numeric_limits<std::int64_t>::max(), 5}));
 }
 
 TEST(CopyView, large_integers_keep_every_bit) {
   const std::int64_t large = (std::int64_t{1} << 62) + 1;
-  EXPECT_EQ((convert<std::uint64_t>(std::vector<std::int64_t>{large}, DType::kInt64, DType::kUInt64)), (std::vector<std::uint64_t>{static_cast<std::uint64_t>(large)}));
-  EXPECT_EQ((convert<double>(std::vector<std::int64_t>{1'234'567'890'123}, DType::kInt64, DType::kFloat64)), (std::vector<double>{1'234'567'890'123.0}));
+  EXPECT_EQ((convert<std::uint64_t>(std::vector<std::int64_t>{large}, DType::kInt64, DType::kUInt64)),
+            (std::vector<std::uint64_t>{static_cast<std::uint64_t>(large)}));
+  EXPECT_EQ((convert<double>(std::vector<std::int64_t>{1'234'567'890'123}, DType::kInt64, DType::kFloat64)),
+            (std::vector<double>{1'234'567'890'123.0}));
 }
 
 TEST(CopyView, every_value_a_type_pair_shares_survives) {
   // 0 and 1 exist in every real type.
-  const DType reals[] = {DType::kBool, DType::kUInt8, DType::kInt8, DType::kUInt16, DType::kInt16, DType::kUInt32, DType::kInt32,
-                         DType::kUInt64, DType::kInt64, DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64};
+  const DType reals[] = {DType::kBool,     DType::kUInt8,   DType::kInt8,   DType::kUInt16, DType::kInt16,
+                         DType::kUInt32,   DType::kInt32,   DType::kUInt64, DType::kInt64,  DType::kFloat16,
+                         DType::kBFloat16, DType::kFloat32, DType::kFloat64};
   const std::vector<std::int64_t> values = {0, 1, 1, 0, 1};
   for (const DType a : reals)
     for (const DType b : reals) {
@@ -82,18 +91,24 @@ TEST(CopyView, all_half_floats_go_to_float_and_back) {
 // All layouts, strides and types against one element at a time.
 TEST(CopyView, is_the_same_whatever_way_it_takes) {
   Draws draws(5, 0, 0);
-  const DType types[] = {DType::kUInt8, DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kInt16, DType::kFloat64};
+  const DType types[] = {DType::kUInt8,    DType::kFloat32, DType::kFloat16,
+                         DType::kBFloat16, DType::kInt16,   DType::kFloat64};
   for (int round = 0; round < 3000; ++round) {
-    const auto h = static_cast<std::int64_t>(1 + draws.below(6)), w = static_cast<std::int64_t>(1 + draws.below(21));
+    const auto h = static_cast<std::int64_t>(1 + draws.below(6)),
+               w = static_cast<std::int64_t>(1 + draws.below(21));
     const int c = 1 + static_cast<int>(draws.below(4)), items = c == 1 ? 1 : 4;
-    const DType from_type = draws.chance(0.6) ? DType::kUInt8 : DType::kFloat32, to_type = types[draws.below(6)];
+    const DType from_type = draws.chance(0.6) ? DType::kUInt8 : DType::kFloat32,
+                to_type = types[draws.below(6)];
     std::vector<std::byte> source(static_cast<std::size_t>(h * w * items) * size_of(from_type));
     for (std::size_t i = 0; i < source.size() / size_of(from_type); ++i) {
       const float value = static_cast<float>(draws.below(256));
-      if (from_type == DType::kUInt8) source[i] = std::byte(static_cast<std::uint8_t>(value));
-      else std::memcpy(&source[i * 4], &value, 4);
+      if (from_type == DType::kUInt8)
+        source[i] = std::byte(static_cast<std::uint8_t>(value));
+      else
+        std::memcpy(&source[i * 4], &value, 4);
     }
-    View from = view_of_image(source.data(), from_type, h, w, c, items, w * items * static_cast<std::int64_t>(size_of(from_type)));
+    View from = view_of_image(source.data(), from_type, h, w, c, items,
+                              w * items * static_cast<std::int64_t>(size_of(from_type)));
     if (draws.chance(0.3)) from.flip(0);
     if (draws.chance(0.3)) from.flip(1);
     if (draws.chance(0.2)) {
@@ -104,10 +119,10 @@ TEST(CopyView, is_the_same_whatever_way_it_takes) {
     const bool scaled = draws.chance(0.5);
     if (scaled) from.affine = {scales, biases, draws.chance(0.5) ? 2 : -1};
     // To channels first or last.
-    View to = draws.chance(0.5)
-                  ? view_of_array(nullptr, {to_type, {from.shape[0], from.shape[1], c}})
-                  : view_of_array(nullptr, {to_type, {c, from.shape[0], from.shape[1]}});
-    if (to.shape[0] == c && to.shape[1] == from.shape[0] && to.shape[2] == from.shape[1] && to.stride[2] == static_cast<std::int64_t>(size_of(to_type)) &&
+    View to = draws.chance(0.5) ? view_of_array(nullptr, {to_type, {from.shape[0], from.shape[1], c}})
+                                : view_of_array(nullptr, {to_type, {c, from.shape[0], from.shape[1]}});
+    if (to.shape[0] == c && to.shape[1] == from.shape[0] && to.shape[2] == from.shape[1] &&
+        to.stride[2] == static_cast<std::int64_t>(size_of(to_type)) &&
         !(to.shape[0] == from.shape[0] && to.shape[1] == from.shape[1] && to.shape[2] == c)) {
       to.stride = {to.stride[1], to.stride[2], to.stride[0]};
       to.shape = {from.shape[0], from.shape[1], c};
@@ -119,23 +134,28 @@ TEST(CopyView, is_the_same_whatever_way_it_takes) {
         for (std::int64_t k = 0; k < c; ++k) {
           const std::byte* at = from.data + y * from.stride[0] + x * from.stride[1] + k * from.stride[2];
           double value = 0;
-          if (from_type == DType::kUInt8) value = std::to_integer<int>(*at);
+          if (from_type == DType::kUInt8)
+            value = std::to_integer<int>(*at);
           else {
             float f;
             std::memcpy(&f, at, 4);
             value = f;
           }
-          if (scaled) value = value * scales[from.affine.axis < 0 ? 0 : k] + biases[from.affine.axis < 0 ? 0 : k];
+          if (scaled)
+            value = value * scales[from.affine.axis < 0 ? 0 : k] + biases[from.affine.axis < 0 ? 0 : k];
           // One element to float64, through the slow way.
           const std::byte* got_at = out.data() + y * to.stride[0] + x * to.stride[1] + k * to.stride[2];
           double got = 0;
-          copy_view(view_of_array(got_at, {to_type, {1}}), reinterpret_cast<std::byte*>(&got), view_of_array(nullptr, {DType::kFloat64, {1}}));
+          copy_view(view_of_array(got_at, {to_type, {1}}), reinterpret_cast<std::byte*>(&got),
+                    view_of_array(nullptr, {DType::kFloat64, {1}}));
           double tolerance = 1e-4;
           if (to_type == DType::kUInt8) value = std::min(255.0, std::max(0.0, value));
-          if (to_type == DType::kUInt8 || to_type == DType::kInt16) tolerance = 0.999;  // numbers after the point are cut off
+          if (to_type == DType::kUInt8 || to_type == DType::kInt16)
+            tolerance = 0.999;  // numbers after the point are cut off
           if (to_type == DType::kFloat16) tolerance = std::abs(value) / 1024;
           if (to_type == DType::kBFloat16) tolerance = std::abs(value) / 128;
-          ASSERT_NEAR(got, value, tolerance) << name_of(from_type) << " to " << name_of(to_type) << " round " << round;
+          ASSERT_NEAR(got, value, tolerance)
+              << name_of(from_type) << " to " << name_of(to_type) << " round " << round;
         }
   }
 }
@@ -154,7 +174,8 @@ TEST(CopyView, eight_axes_in_fortran_order) {
   const Shape shape = {2, 1, 3, 1, 2, 1, 2, 1};
   std::vector<std::int32_t> values(24);
   for (int i = 0; i < 24; ++i) values[static_cast<std::size_t>(i)] = i;
-  const View from = view_of_array(reinterpret_cast<const std::byte*>(values.data()), {DType::kInt32, shape}, true);
+  const View from =
+      view_of_array(reinterpret_cast<const std::byte*>(values.data()), {DType::kInt32, shape}, true);
   std::vector<float> out(24);
   copy_view(from, reinterpret_cast<std::byte*>(out.data()), view_of(out, DType::kFloat32, shape));
   // Element (a, 0, b, 0, c, 0, d, 0) stands at a + 2b + 6c + 12d.
