@@ -7,8 +7,9 @@
 #include <csetjmp>
 #include <cstdio>  // jpeglib.h needs FILE
 
-#include <jerror.h>
 #include <jpeglib.h>
+
+#include <jerror.h>  // knows all messages only after jpeglib.h
 
 #include <algorithm>
 #include <array>
