@@ -70,13 +70,19 @@ test-cpp: $(STAMPS)/test-packages
 	@$(PYTHON) tools/check_includes.py
 	@cmake --preset dev >/dev/null && cmake --build --preset dev --parallel
 	@ctest --preset dev --output-on-failure
+	@cmake --install build/dev --prefix build/prefix >/dev/null
+	@cmake -S examples/cpp -B build/example -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix >/dev/null
+	@cmake --build build/example >/dev/null
+	@mkdir -p build/example/images/a build/example/images/b
+	@cp tests/golden/exif_1.jpg build/example/images/a && cp tests/golden/photo.png build/example/images/b
+	@build/example/class_means build/example/images
 
 test-sanitizers: $(STAMPS)/test-packages
 	@for preset in asan tsan; do \
 	  cmake --preset $$preset >/dev/null && cmake --build --preset $$preset --parallel && \
 	  ctest --preset $$preset --output-on-failure || exit 1; done
 
-test-fuzz: $(STAMPS)/test-packages
+test-fuzz: $(STAMPS)/test-packages $(VENV)/.test-packages
 	@fuzz/run.sh $(FUZZ_SECONDS)
 
 test-python: build $(VENV)/.test-packages
