@@ -54,17 +54,6 @@ struct Findings {
   double decoded_bytes = -1;  // of all samples, from the mean of the sampled; -1: not known
 };
 
-std::string_view name_of(FieldKind kind) {
-  switch (kind) {
-    case FieldKind::kImage: return "image";
-    case FieldKind::kMask: return "mask";
-    case FieldKind::kArray: return "array";
-    case FieldKind::kInteger: return "integer";
-    case FieldKind::kText: return "text";
-  }
-  return "";
-}
-
 std::string describe(const ArraySpec& spec) {
   return spec.shape.empty() ? std::string(name_of(spec.dtype))
                             : fmt::format("{} {}", fmt::join(spec.shape, "x"), name_of(spec.dtype));

@@ -68,6 +68,7 @@ struct Batch {
 struct LoaderState {
   std::uint64_t fingerprint = 0;  // of the data
   std::uint64_t order = 0;        // of the order
+  std::uint64_t list = 0;         // of the sampler's list, where there is one
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
   std::uint64_t position = 0;  // samples delivered of this epoch, over all ranks
@@ -100,8 +101,10 @@ class Loader {
   // The type and shape of one sample of each field, in batch order.
   virtual std::vector<BatchField> sample_fields() const = 0;
   virtual const Source& source() const = 0;
-  // Stops the workers; what was delivered stays valid.
+  // Stops the workers; what was delivered stays valid. Not from a worker (a Map), which cannot wait
+  // for itself; neither may the destructor run there.
   virtual void close() = 0;
+  static bool is_worker_thread();
 };
 
 }  // namespace penstock

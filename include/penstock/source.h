@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "penstock/array.h"
@@ -24,6 +25,8 @@ enum class FieldKind : std::uint8_t {
   kInteger,  // a label
   kText,     // a key or caption
 };
+
+std::string_view name_of(FieldKind kind);  // "image", "mask", ...
 
 struct FieldInfo {
   std::string name;

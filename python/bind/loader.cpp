@@ -76,6 +76,15 @@ void add_counts(nb::dict& out, const Counts& counts) {
   out["batches"] = counts.batches;
 }
 
+// Loaders that are being taken apart by threads of their own (see ~LoaderHandle). The interpreter must
+// not end before them: their workers may be waiting for it.
+std::atomic<int> teardowns_elsewhere{0};
+
+void wait_for_teardowns() {
+  nb::gil_scoped_release release;
+  while (teardowns_elsewhere > 0) std::this_thread::sleep_for(kLetOthersIn);
+}
+
 // The loader as Python sees it: waits without the GIL, looks for Ctrl-C meanwhile. Python threads
 // may share it, the engine's loader has one consumer: hence the mutex, never taken under the GIL.
 class LoaderHandle {
@@ -83,12 +92,25 @@ class LoaderHandle {
   explicit LoaderHandle(std::unique_ptr<Loader> loader)
       : shared_(new Shared{std::move(loader), {}, {}, {}}) {}
   LoaderHandle(LoaderHandle&&) = default;
-  ~LoaderHandle() { close(); }
+  ~LoaderHandle() {
+    if (shared_ && Loader::is_worker_thread()) {
+      // Garbage was collected inside a Map: a worker cannot wait for itself, another thread can.
+      ++teardowns_elsewhere;
+      std::thread([shared = std::move(shared_)]() mutable {
+        shared.reset();
+        --teardowns_elsewhere;
+      }).detach();
+      return;
+    }
+    close();
+  }
 
   // Also lets other threads come back from waiting: one that still waits for the GIL when the
   // interpreter ends would be killed in the middle of C++.
   void close() {
     if (!shared_) return;
+    if (Loader::is_worker_thread())
+      raise({ErrorCode::kInvalidArgument, "a loader cannot be closed from inside its own Map", {}, false});
     nb::gil_scoped_release release;
     {
       ++shared_->waiting;
@@ -152,6 +174,7 @@ class LoaderHandle {
     out["version"] = 1;
     out["fingerprint"] = state.fingerprint;
     out["order"] = state.order;
+    out["list"] = state.list;
     out["seed"] = state.seed;
     out["epoch"] = state.epoch;
     out["position"] = state.position;
@@ -168,7 +191,7 @@ class LoaderHandle {
     };
     if (get("version") != 1)
       raise({ErrorCode::kInvalidArgument, "the state is of another version", {}, false});
-    const LoaderState own{get("fingerprint"), get("order"),    get("seed"),
+    const LoaderState own{get("fingerprint"), get("order"),    get("list"),      get("seed"),
                           get("epoch"),       get("position"), get("epoch_size")};
     value_or_raise(use([&](Loader& loader) { return loader.load_state(own); }));
   }
@@ -319,6 +342,7 @@ void bind_loader(nb::module_& m) {
       .def("sample_fields", &LoaderHandle::sample_fields)
       .def("close", &LoaderHandle::close)
       .def("abandon", &LoaderHandle::abandon);
+  m.def("wait_for_teardowns", &wait_for_teardowns);
   m.def("ranks_from_environment", [] {
     const RankInfo info = ranks_from_environment();
     return std::tuple{info.rank, info.world_size, info.local_ranks, info.found_by};

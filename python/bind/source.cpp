@@ -50,17 +50,6 @@ SourceHandle open(const nb::bytes& uri, const std::string& kind, const nb::bytes
   return {value_or_raise(std::move(opened))};
 }
 
-const char* kind_name(FieldKind kind) {
-  switch (kind) {
-    case FieldKind::kImage: return "image";
-    case FieldKind::kMask: return "mask";
-    case FieldKind::kArray: return "array";
-    case FieldKind::kInteger: return "integer";
-    case FieldKind::kText: return "text";
-  }
-  return "";
-}
-
 }  // namespace
 
 SourcePtr source_of(nb::handle handle) { return nb::cast<SourceHandle&>(handle).source; }
@@ -77,7 +66,7 @@ void bind_sources(nb::module_& m) {
            [](const SourceHandle& self) {
              std::vector<std::pair<std::string, std::string>> out;
              for (const FieldInfo& field : self.source->fields())
-               out.emplace_back(field.name, kind_name(field.kind));
+               out.emplace_back(field.name, name_of(field.kind));
              return out;
            })
       .def("classes",

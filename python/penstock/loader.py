@@ -149,6 +149,9 @@ class Loader:
         # torch's DistributedSampler has chosen this rank's part already.
         if getattr(sampler, "num_replicas", 1) > 1:
             self._slice_rank, self._slice_world = 0, 1
+        elif self._slice_world > 1 and not hasattr(sampler, "__getitem__"):
+            raise UsageError("a sampler that draws anew would draw differently on every rank; use shuffle=True or "
+                             "weights=, a list, or torch's DistributedSampler")
         return sampler, _indices(sampler)
 
     def _fields_to_turn(self, field_steps: list[tuple[str, list, str]], renamed: Mapping[str, str]) -> frozenset[int]:
@@ -219,7 +222,7 @@ class Loader:
         stats = self._core.stats()
         stats["rank"] = {"rank": self._ranks.rank, "world_size": self._ranks.world_size,
                          "local_ranks": self._ranks.local_ranks, "found_by": self._ranks.found_by}
-        stats["cache"] = {"hits": 0, "misses": stats["stages"]["read"]["items"], "hit_ratio": 0.0, "tiers": {}}
+        stats["cache"] = {"hits": 0, "misses": 0, "hit_ratio": 0.0, "tiers": {}}
         return stats
 
     def close(self) -> None:
@@ -368,6 +371,7 @@ def _steps(steps: Any, field: str) -> list:
 def _close_all() -> None:
     for loader in list(_alive):
         loader.close()
+    _core.wait_for_teardowns()
 
 
 def _abandon_all() -> None:

@@ -2,6 +2,9 @@
 
 #include <sys/mman.h>
 #include <unistd.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
 namespace penstock {
 namespace {
@@ -38,6 +41,9 @@ MemoryBlock MemoryBlock::allocate(std::size_t size) {
 }
 
 MemoryBlock::~MemoryBlock() {
+#ifdef __SANITIZE_ADDRESS__
+  if (data_ != nullptr) ASAN_UNPOISON_MEMORY_REGION(data_, size_);
+#endif
   if (data_ != nullptr) munmap(data_, size_);
 }
 

@@ -76,6 +76,19 @@ std::optional<double> cpu_quota() {
   return lowest;
 }
 
+std::uint64_t reclaimable_bytes(const std::string& cgroup) {
+  std::ifstream file(cgroup + "/memory.stat");
+  std::uint64_t own = 0, total = 0;
+  for (std::string line; std::getline(file, line);) {
+    const auto space = line.find(' ');
+    if (space == std::string::npos) continue;
+    const std::uint64_t value = parse_number(std::string_view(line).substr(space + 1)).value_or(0);
+    if (line.starts_with("inactive_file ")) own = value;
+    if (line.starts_with("total_inactive_file ")) total = value;  // v1: with the groups below
+  }
+  return std::max(own, total);
+}
+
 }  // namespace
 
 unsigned usable_cpus() {
@@ -110,6 +123,8 @@ std::uint64_t free_memory_bytes() {
       limit = number_in(folder + "/memory.limit_in_bytes");
       used = number_in(folder + "/memory.usage_in_bytes");
     }
+    // Pages of files that nobody used lately count as used and are given back on demand.
+    if (used) *used -= std::min(*used, reclaimable_bytes(folder));
     if (limit && used) available = std::min(available, *limit > *used ? *limit - *used : 0);
   }
   return available;

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
 namespace penstock {
 
@@ -36,6 +39,11 @@ Result<MutableBytes> Scratch::get(int index, std::size_t bytes) {
     }
     held_ += block.size();
   }
+#ifdef __SANITIZE_ADDRESS__
+  // Blocks are larger than what was asked for: whoever writes past that is caught.
+  ASAN_UNPOISON_MEMORY_REGION(block.data(), block.size());
+  ASAN_POISON_MEMORY_REGION(block.data() + bytes, block.size() - bytes);
+#endif
   return MutableBytes(block.data(), bytes);
 }
 

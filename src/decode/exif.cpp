@@ -45,10 +45,14 @@ int orientation_in_tiff(ConstBytes block) {
 
 }  // namespace
 
-int exif_orientation(ConstBytes jpeg) {
+namespace {
+
+// Calls visit(marker, body) for each segment before the scan, until it returns false; returns where
+// the walk ended.
+template <typename Visit>
+std::size_t walk_segments(ConstBytes jpeg, Visit visit) {
   std::size_t at = 2;
-  while (at + 4 <= jpeg.size()) {
-    if (jpeg[at] != std::byte{0xFF}) return 1;
+  while (at + 4 <= jpeg.size() && jpeg[at] == std::byte{0xFF}) {
     const auto marker = std::to_integer<unsigned>(jpeg[at + 1]);
     if (marker == 0xFF) {  // padding before a marker
       ++at;
@@ -56,13 +60,27 @@ int exif_orientation(ConstBytes jpeg) {
     }
     const std::size_t length =
         std::to_integer<std::size_t>(jpeg[at + 2]) << 8 | std::to_integer<std::size_t>(jpeg[at + 3]);
-    if (marker == 0xDA || length < 2 || at + 2 + length > jpeg.size()) return 1;
-    const ConstBytes body = jpeg.subspan(at + 4, length - 2);
-    if (marker == 0xE1 && body.size() > 14 && std::memcmp(body.data(), "Exif\0\0", 6) == 0)
-      return orientation_in_tiff(body.subspan(6));
+    if (marker == 0xDA || length < 2 || length > jpeg.size() - at - 2) break;
+    if (!visit(marker, jpeg.subspan(at + 4, length - 2))) break;
     at += 2 + length;
   }
-  return 1;
+  return at;
+}
+
+}  // namespace
+
+int exif_orientation(ConstBytes jpeg) {
+  int orientation = 1;
+  walk_segments(jpeg, [&](unsigned marker, ConstBytes body) {
+    if (marker != 0xE1 || body.size() <= 14 || std::memcmp(body.data(), "Exif\0\0", 6) != 0) return true;
+    orientation = orientation_in_tiff(body.subspan(6));
+    return false;
+  });
+  return orientation;
+}
+
+std::size_t jpeg_scan_offset(ConstBytes jpeg) {
+  return walk_segments(jpeg, [](unsigned, ConstBytes) { return true; });
 }
 
 }  // namespace penstock

@@ -67,9 +67,10 @@ void on_progress(j_common_ptr info) {
 }
 
 // Entropy-coded data never holds FF D9 (FF is always stuffed), so its absence means a cut file
-// even where the wanted rows happen to be there.
+// even where the wanted rows happen to be there. Before the scan, a thumbnail may have its own.
 bool has_end_marker(ConstBytes encoded) {
-  for (std::size_t at = encoded.size() - 1; at-- > 0;)
+  const std::size_t scan = jpeg_scan_offset(encoded);
+  for (std::size_t at = encoded.size() - 1; at-- > scan;)
     if (encoded[at] == std::byte{0xFF} && encoded[at + 1] == std::byte{0xD9}) return true;
   return false;
 }

@@ -1,6 +1,6 @@
 // A faster Huffman decoder for baseline JPEGs, put in the place of libjpeg-turbo's own.
 //
-// Why: at the quality of photographs, nearly nine tenths of decoding is Huffman decoding, and
+// Why: at the quality of photographs most of the time goes into Huffman decoding, and
 // libjpeg-turbo's has several unpredictable branches a coefficient. This one finds run, size and
 // total length in one look-up, computes the number without a branch, and refills eight bytes at a
 // time. Everything after
@@ -43,7 +43,7 @@ class JpegEntropyDecoder {
   };
 
   // The bits not yet read. What is rare takes and returns a reader by value: one whose address is
-  // never taken stays in registers, which is worth a third of the time.
+  // never taken stays in registers.
   struct BitReader {
     const std::uint8_t* at = nullptr;
     const std::uint8_t* end = nullptr;

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cstring>
 #include <string_view>
-#include <vector>
 
 #include "base/byte_reader.h"
 #include "base/checked_math.h"
@@ -178,31 +177,6 @@ Status check_npy_size(const NpyHeader& header, std::uint64_t file_bytes) {
   if (file_bytes == wanted) return {};
   return fail(file_bytes < wanted ? ErrorCode::kTruncated : ErrorCode::kCorrupt,
               fmt::format("npy header promises {} bytes, the file has {}", wanted, file_bytes));
-}
-
-void swap_bytes_in_place(std::byte* data, std::size_t elements, DType dtype) {
-  std::size_t width = size_of(dtype);
-  if (dtype == DType::kComplex64 || dtype == DType::kComplex128) {
-    width /= 2;
-    elements *= 2;
-  }
-  for (std::size_t i = 0; i < elements; ++i) std::reverse(data + i * width, data + (i + 1) * width);
-}
-
-void fortran_to_c(const std::byte* from, std::byte* to, const Shape& shape, std::size_t item_bytes) {
-  const std::size_t rank = shape.size(), count = element_count(shape);
-  std::vector<std::int64_t> index(rank, 0);
-  std::vector<std::size_t> stride(rank, 1);
-  for (std::size_t d = 1; d < rank; ++d) stride[d] = stride[d - 1] * static_cast<std::size_t>(shape[d - 1]);
-  for (std::size_t i = 0; i < count; ++i) {
-    std::size_t source = 0;
-    for (std::size_t d = 0; d < rank; ++d) source += static_cast<std::size_t>(index[d]) * stride[d];
-    std::memcpy(to + i * item_bytes, from + source * item_bytes, item_bytes);
-    for (std::size_t d = rank; d-- > 0;) {
-      if (++index[d] < shape[d]) break;
-      index[d] = 0;
-    }
-  }
 }
 
 }  // namespace penstock

@@ -32,10 +32,4 @@ Result<NpyHeader> parse_npy_header(ConstBytes bytes, const Limits& limits);
 // Fails unless exactly the promised data follows the header.
 Status check_npy_size(const NpyHeader& header, std::uint64_t file_bytes);
 
-// Native byte order, C order: copies `count` elements, swapping bytes where needed.
-void swap_bytes_in_place(std::byte* data, std::size_t elements, DType dtype);
-
-// Column-major to row-major.
-void fortran_to_c(const std::byte* from, std::byte* to, const Shape& shape, std::size_t item_bytes);
-
 }  // namespace penstock

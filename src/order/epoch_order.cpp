@@ -195,10 +195,16 @@ std::uint64_t order_fingerprint(const OrderSpec& spec) {
     add(spec.unit_samples);
     add(spec.window_units);
   }
-  if (spec.indices)
-    for (std::uint64_t index : *spec.indices) add(index);
+  add(spec.indices != nullptr);
   if (spec.weights)
     for (double weight : *spec.weights) add(std::bit_cast<std::uint64_t>(weight));
+  return hash;
+}
+
+std::uint64_t list_fingerprint(const OrderSpec& spec) {
+  std::uint64_t hash = 0;
+  if (spec.indices)
+    for (std::uint64_t index : *spec.indices) hash = mix64(hash ^ index);
   return hash;
 }
 

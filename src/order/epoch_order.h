@@ -51,7 +51,9 @@ Status check_order(const OrderSpec& spec);
 // `spec` has passed check_order.
 std::unique_ptr<const EpochOrder> make_epoch_order(const OrderSpec& spec, std::uint64_t epoch);
 
-// What resuming must agree on: a hash of the order's description (not of the epoch).
+// What resuming must agree on: a hash of the order's description (not of the epoch), and one of the
+// sampler's list, which another epoch may draw anew (0 where there is none).
 std::uint64_t order_fingerprint(const OrderSpec& spec);
+std::uint64_t list_fingerprint(const OrderSpec& spec);
 
 }  // namespace penstock

@@ -4,7 +4,8 @@
 // it. Every rank gets the same number of batches: the last, smaller global batch is split evenly,
 // and wraps around within itself only where it has fewer samples than there are ranks. Counting
 // starts at `start`, so a run that resumes on another number of ranks cuts exactly the remaining
-// positions anew. A value; thread-safe.
+// positions anew. With drop_last it is the remainder of what is left, on the ranks there are then,
+// that is dropped. A value; thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,6 @@ namespace penstock {
 struct BudgetRequest {
   std::uint64_t budget_bytes = 0;
   std::uint64_t batch_bytes = 0;
-  std::uint64_t sample_bytes = 0;
   unsigned threads = 1;
   std::uint64_t prefetch = 0;  // wanted by the user; 0: choose
 };

@@ -36,7 +36,7 @@ Status check_options(const LoaderOptions& options) {
   return {};
 }
 
-Shuffle shuffle_for(ShuffleMode mode, const Source&) {
+Shuffle shuffle_for(ShuffleMode mode) {
   // Every source of this version can read single samples, so "auto" is a full permutation.
   switch (mode) {
     case ShuffleMode::kOff: return Shuffle::kNone;
@@ -79,7 +79,7 @@ Result<std::vector<BatchField>> find_specs(const SamplePlan& plan, std::uint64_t
     std::optional<Error> first_error;
     Result<std::vector<ArraySpec>> measured;
     for (std::uint64_t sample = 0; sample < tries; ++sample) {
-      measured = worker.measure(sample);
+      measured = worker.measure(sample * plan.source->size() / tries);
       if (measured) break;
       if (!first_error) first_error = measured.error();
     }
@@ -128,7 +128,7 @@ class PipelineLoader final : public Loader {
     start_position_ = next_position_;
     next_epoch_ = epoch_ + 1;
     next_position_ = 0;
-    failed_ = false;
+    failed_ = moved_ = false;
     std::shared_ptr<const EpochOrder> order = make_epoch_order(order_, epoch_);
     slice_ = slice_from(start_position_, order->size());
     delivered_batches_ = 0;
@@ -153,7 +153,7 @@ class PipelineLoader final : public Loader {
       return Next::kEnd;
     }
     if (auto status = count(batch); !status) {
-      pool_->put_back(std::move(batch.block));
+      batch.memory.reset();
       scheduler_->cancel();
       close_epoch();
       // A state taken now leads back to the batch that failed.
@@ -172,7 +172,7 @@ class PipelineLoader final : public Loader {
   std::uint64_t batches_per_epoch() const override { return slice_from(0, epoch_positions()).batches(); }
 
   void set_epoch(std::uint64_t epoch) override {
-    failed_ = false;
+    moved_ = true;
     next_epoch_ = epoch;
     next_position_ = 0;
   }
@@ -188,11 +188,12 @@ class PipelineLoader final : public Loader {
   LoaderState state() const override {
     LoaderState state{plan_.source->fingerprint(),
                       order_fingerprint(order_),
+                      list_fingerprint(order_),
                       options_.seed,
                       next_epoch_,
                       next_position_,
                       epoch_positions()};
-    if (failed_ || (in_epoch_ && delivered_batches_ < slice_.batches())) {
+    if (!moved_ && (failed_ || (in_epoch_ && delivered_batches_ < slice_.batches()))) {
       state.epoch = epoch_;
       state.position = slice_.position_after(delivered_batches_);
     }
@@ -207,10 +208,12 @@ class PipelineLoader final : public Loader {
     if (state.order != order_fingerprint(order_))
       return bad_option(
           "the state belongs to another order (shuffle, sampler, weights or epoch_size differ)");
+    if (state.position > 0 && state.list != list_fingerprint(order_))
+      return bad_option("the state belongs to another list of the sampler's");
     if (state.position > epoch_positions()) return bad_option("the state is past the end of the epoch");
     if (scheduler_) scheduler_->cancel();
     close_epoch();
-    failed_ = false;
+    failed_ = moved_ = false;
     next_epoch_ = state.position == epoch_positions() && state.position > 0 ? state.epoch + 1 : state.epoch;
     next_position_ = state.position == epoch_positions() ? 0 : state.position;
     return {};
@@ -260,6 +263,7 @@ class PipelineLoader final : public Loader {
   }
 
   std::uint64_t epoch_positions() const {
+    if (order_.indices && order_.indices->empty()) return 0;
     return order_.epoch_size ? order_.epoch_size : order_.indices ? order_.indices->size() : order_.samples;
   }
 
@@ -318,9 +322,9 @@ class PipelineLoader final : public Loader {
       if (layout_.is_text(i))
         field.texts = std::move(batch.texts[i]);
       else
-        field.data = layout_.slot(batch.block.data(), i, 0).data();
+        field.data = layout_.slot(static_cast<std::byte*>(batch.memory.get()), i, 0).data();
     }
-    out.memory = pool_->lend(std::move(batch.block));
+    out.memory = std::move(batch.memory);
     deliver_.seconds += seconds_between(now, Clock::now());
   }
 
@@ -381,6 +385,7 @@ class PipelineLoader final : public Loader {
   RankSlice slice_;
   bool in_epoch_ = false;
   bool failed_ = false;  // the last epoch ended with an error
+  bool moved_ = false;   // set_epoch() was called since the last epoch began
 
   const Clock::time_point constructed_ = Clock::now();
   Clock::time_point epoch_began_{};
@@ -399,7 +404,7 @@ class PipelineLoader final : public Loader {
 
 Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptions& options) {
   PENSTOCK_CHECK(check_options(options));
-  OrderSpec order{source->size(),  options.epoch_size,     shuffle_for(options.shuffle, *source),
+  OrderSpec order{source->size(),  options.epoch_size,     shuffle_for(options.shuffle),
                   options.seed,    source->unit_samples(), options.shuffle_window,
                   options.sampler, options.weights};
   PENSTOCK_CHECK(check_order(order));
@@ -423,8 +428,7 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
                               batch_mib(field, options), std::ceil(batch_mib(field, options)) + threads + 1));
   SlotLayout layout(std::move(*fields), options.batch_size);
 
-  const auto budget =
-      divide_budget({memory, layout.batch_bytes(), layout.sample_bytes(), threads, options.prefetch});
+  const auto budget = divide_budget({memory, layout.batch_bytes(), threads, options.prefetch});
   if (!budget) return std::unexpected(budget.error());
   std::string tuning = fmt::format(
       "{} threads ({}), {} batches of {:.1f} MiB ahead ({}), memory {:.0f} MiB ({})", threads,
@@ -435,6 +439,8 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
   return std::make_unique<PipelineLoader>(std::move(*plan), options, std::move(order), std::move(layout),
                                           memory, *budget, threads, std::move(tuning));
 }
+
+bool Loader::is_worker_thread() { return Scheduler::is_own_thread(); }
 
 Result<std::optional<Batch>> Loader::next() {
   Batch batch;

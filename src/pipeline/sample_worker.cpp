@@ -51,6 +51,7 @@ Status SampleWorker::make_sample(std::uint64_t sample, const Target& target) {
   }
   object_.reset();
   context_.held.reset();
+  context_.picture.reset();
   context_.keep_buffer = -1;
   scratch_.end_sample();
   if (!status) {

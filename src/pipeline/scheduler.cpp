@@ -8,6 +8,8 @@ namespace {
 constexpr double kClaimSeconds = 50e-6;  // long enough that claiming costs nothing
 constexpr int kStandInTries = 8;
 
+thread_local bool is_worker = false;
+
 }  // namespace
 
 struct Scheduler::OpenBatch {
@@ -95,6 +97,7 @@ std::array<StageStats, kStages> Scheduler::worker_stats() const {
 }
 
 void Scheduler::work(unsigned number) {
+  is_worker = true;
   WorkerCounters& counters = counters_[number];
   SampleWorker worker(plan_, scratch_, counters);
   std::unique_lock lock(mutex_);
@@ -155,6 +158,7 @@ bool Scheduler::open_batch() {
     }
     return false;
   }
+  out_of_memory_ = false;
   auto batch = std::make_shared<OpenBatch>();
   batch->task = &task_;
   batch->range = task_.slice.batch(next_to_open_++);
@@ -219,16 +223,19 @@ Scheduler::Wait Scheduler::next(FinishedBatch& out, std::chrono::milliseconds pa
       return batches_.empty() ? next_to_open_ >= to_open_ || out_of_memory_ : batches_.front()->is_ready();
     };
     if (!batch_ready_.wait_for(lock, patience, something)) return Wait::kPending;
-    if (batches_.empty() && out_of_memory_) {
+    if (batches_.empty() && next_to_open_ >= to_open_) return Wait::kEnd;
+    if (batches_.empty()) {
       out_of_memory_ = false;
       out.planned = task_.slice.batch(next_to_open_).count;
       out.failed = true;
       out.errors.push_back({ErrorCode::kNoMemory, "the system has no memory left for a batch", {}, false});
       return Wait::kBatch;
     }
-    if (batches_.empty()) return Wait::kEnd;
     batch = std::move(batches_.front());
     batches_.pop_front();
+    // Lent before a worker can look for memory: in a budget of one batch, the next one fits only
+    // when this one has left the ledger.
+    out.memory = pool_->lend(std::move(batch->block));
     if (idle_ > 0) work_there_.notify_all();
   }
   out.planned = batch->range.count;
@@ -239,12 +246,13 @@ Scheduler::Wait Scheduler::next(FinishedBatch& out, std::chrono::milliseconds pa
   std::ranges::sort(out.errors, {}, [](const Error& error) { return error.where.sample; });
   out.failed = batch->failed;
   out.texts = std::move(batch->texts);
-  out.block = std::move(batch->block);
   if (!batch->left_out.empty()) {
     batch->left_out.resize(out.planned);
-    out.kept = layout_.compact(out.block.data(), out.texts, batch->left_out);
+    out.kept = layout_.compact(static_cast<std::byte*>(out.memory.get()), out.texts, batch->left_out);
   }
   return Wait::kBatch;
 }
+
+bool Scheduler::is_own_thread() { return is_worker; }
 
 }  // namespace penstock

@@ -39,7 +39,7 @@ struct ErrorPolicy {
 
 // A batch whose samples are all done.
 struct FinishedBatch {
-  MemoryBlock block;
+  std::shared_ptr<void> memory;  // lent by the pool
   std::vector<std::vector<std::string>> texts;
   std::uint64_t planned = 0, kept = 0, replaced = 0;
   bool padded = false;
@@ -70,6 +70,9 @@ class Scheduler {
 
   enum class Wait : std::uint8_t { kBatch, kEnd, kPending };
   Wait next(FinishedBatch& out, std::chrono::milliseconds patience);
+
+  // Is the calling thread a worker, of this or another scheduler?
+  static bool is_own_thread();
 
   std::uint64_t ready_batches() const;
   std::array<StageStats, kStages> worker_stats() const;

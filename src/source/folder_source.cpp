@@ -132,6 +132,7 @@ class FolderSource final : public Source {
         return fail(ErrorCode::kNotFound, fmt::format("no mask for image {}", key(i)),
                     {options_.masks_root, -1, -1, static_cast<std::int64_t>(i)});
       mask_of_.push_back(found->second);
+      fingerprint_ = mix64(fingerprint_ ^ masks_.files[found->second].size);
     }
     return {};
   }

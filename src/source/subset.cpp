@@ -53,6 +53,17 @@ class SubsetSource final : public Source {
 
 }  // namespace
 
+std::string_view name_of(FieldKind kind) {
+  switch (kind) {
+    case FieldKind::kImage: return "image";
+    case FieldKind::kMask: return "mask";
+    case FieldKind::kArray: return "array";
+    case FieldKind::kInteger: return "integer";
+    case FieldKind::kText: return "text";
+  }
+  return "";
+}
+
 const std::vector<std::string>& Source::classes() const {
   static const std::vector<std::string> none;
   return none;

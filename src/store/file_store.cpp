@@ -8,12 +8,16 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 namespace penstock {
 namespace {
 
 constexpr int kMaxParts = 8;
+constexpr int kRetries = 2;  // of reads that failed in a way that may pass
+constexpr auto kBetweenRetries = std::chrono::milliseconds(20);
 constexpr int kMaxInterruptions = 1000;  // a signal storm must not become a hang
 
 std::unexpected<Error> system_error(const char* action, int number, Where where) {
@@ -60,13 +64,17 @@ class FileObject final : public Object {
       return Where{path_, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(wanted), -1};
     };
     std::uint64_t at = offset;
-    int interruptions = 0;
+    int interruptions = 0, failures = 0;
     while (first < count) {
       const ssize_t got = calls_->preadv(descriptor_, &vectors[first], static_cast<int>(count - first),
                                          static_cast<off_t>(at));
       if (got < 0) {
         const int number = errno;
         if ((number == EINTR || number == EAGAIN) && ++interruptions < kMaxInterruptions) continue;
+        if ((number == EIO || number == ESTALE) && ++failures <= kRetries) {
+          std::this_thread::sleep_for(kBetweenRetries * failures);
+          continue;
+        }
         return system_error("read", number, place());
       }
       if (got == 0)

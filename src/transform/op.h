@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/random.h"
 #include "base/scratch.h"
@@ -32,9 +33,10 @@ struct Context {
   Scratch& scratch;
   StageClock& clock;
   Draws draws{0, 0, 0};
-  AxisPlan columns, rows;            // kept for their memory
-  int keep_buffer = -1;              // not to be overwritten
-  std::shared_ptr<const void> held;  // result of a Map, alive until the sample is stored
+  AxisPlan columns, rows;                      // kept for their memory
+  std::optional<std::pair<int, int>> picture;  // width and height of the sample's first picture
+  int keep_buffer = -1;                        // not to be overwritten
+  std::shared_ptr<const void> held;            // result of a Map, alive until the sample is stored
 
   // A pixel buffer that is neither the view's own nor the kept one.
   Result<MutableBytes> pixels_beside(const View& view, std::size_t bytes, int& buffer);

@@ -36,10 +36,10 @@ Status resample_planned(const Frame& frame, View& view, Context& context) {
   const AxisPlan &columns = context.columns, &rows = context.rows;
   const auto pixel = static_cast<std::size_t>(view.stride[1]);
   const std::size_t items = pixel / size_of(view.dtype);
-  const auto row = context.scratch.get(
-      kScratchRow, static_cast<std::size_t>(columns.end - columns.begin) * items * sizeof(float));
-  if (!row) return std::unexpected(row.error());
   const auto pass = [&](const AxisPlan& across, const AxisPlan& down) -> Status {
+    const auto row = context.scratch.get(
+        kScratchRow, static_cast<std::size_t>(across.end - across.begin) * items * sizeof(float));
+    if (!row) return std::unexpected(row.error());
     int buffer = -1;
     const auto memory = context.pixels_beside(view, across.first.size() * down.first.size() * pixel, buffer);
     if (!memory) return std::unexpected(memory.error());
@@ -124,10 +124,15 @@ Result<View> Program::run_image(ConstBytes encoded, ImageDecoder& decoder, Conte
   if (!header) return std::unexpected(header.error());
   PENSTOCK_CHECK(context.scratch.charge(header->working_bytes));
   const bool turned = decode_.exif_orientation && header->orientation >= 5;
+  const std::pair size =
+      turned ? std::pair(header->height, header->width) : std::pair(header->width, header->height);
+  if (!context.picture) context.picture = size;
+  if (kind_ == FieldKind::kMask && *context.picture != size)
+    return fail(ErrorCode::kShapeMismatch,
+                fmt::format("the mask has {}x{} pixels, its image {}x{}: they would not be cut alike",
+                            size.first, size.second, context.picture->first, context.picture->second));
   std::size_t next = 0;
-  const auto frame =
-      plan_from(next, turned ? Frame(header->height, header->width) : Frame(header->width, header->height),
-                context.draws);
+  const auto frame = plan_from(next, Frame(size.first, size.second), context.draws);
   if (!frame) return std::unexpected(frame.error());
   auto view = decode_frame(*frame, *header, decoder, context);
   if (!view) return view;

@@ -1,13 +1,13 @@
 #include "transform/write_slot.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "transform/kernels/kernels.h"
 
@@ -173,23 +173,28 @@ void for_each_run(const View& from, std::byte* out, const View& to, int inner, R
   }
 }
 
+// In short blocks: memory outside the budget must not grow with the sample.
 template <typename Middle>
 void convert_runs(const View& from, std::byte* out, const View& to, int inner, std::int64_t count) {
+  constexpr std::int64_t kBlock = 512;
   const auto axis = static_cast<std::size_t>(inner);
-  std::vector<Middle> run(static_cast<std::size_t>(count));
   const Affine& affine = from.affine;
+  std::array<Middle, kBlock> block;
   for_each_run(from, out, to, inner, [&](const std::byte* source, std::byte* target, const auto& index) {
-    load_run(from.dtype, source, from.stride[axis], from.swap_bytes, run.data(), count);
-    if (affine.scale != nullptr) {
-      for (std::int64_t i = 0; i < count; ++i) {
-        const std::int64_t at = affine.axis < 0        ? 0
-                                : affine.axis == inner ? i
-                                                       : index[static_cast<std::size_t>(affine.axis)];
-        auto& value = run[static_cast<std::size_t>(i)];
-        value = static_cast<Middle>(static_cast<float>(value) * affine.scale[at] + affine.bias[at]);
-      }
+    for (std::int64_t done = 0; done < count; done += kBlock) {
+      const std::int64_t step = std::min(kBlock, count - done);
+      load_run(from.dtype, source + done * from.stride[axis], from.stride[axis], from.swap_bytes,
+               block.data(), step);
+      if (affine.scale != nullptr)
+        for (std::int64_t i = 0; i < step; ++i) {
+          const std::int64_t at = affine.axis < 0        ? 0
+                                  : affine.axis == inner ? done + i
+                                                         : index[static_cast<std::size_t>(affine.axis)];
+          auto& value = block[static_cast<std::size_t>(i)];
+          value = static_cast<Middle>(static_cast<float>(value) * affine.scale[at] + affine.bias[at]);
+        }
+      store_run(to.dtype, block.data(), target + done * to.stride[axis], to.stride[axis], step);
     }
-    store_run(to.dtype, run.data(), target, to.stride[axis], count);
   });
 }
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from penstock import _core
 from pictures import noise, save_png
 
 
@@ -174,3 +175,15 @@ def test_ten_thousand_files_open(tmp_path):
         (folder / f"{i:05}.png").write_bytes(data)
     assert len(ps.ImageFolder(tmp_path / "many")) == 10_000
     assert was_kept(ps.ImageFolder(tmp_path / "many"))
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_files_open_with_progress(tmp_path):
+    for folder in range(100):
+        (tmp_path / "data" / f"{folder:02}").mkdir(parents=True)
+        for file in range(1000):
+            (tmp_path / "data" / f"{folder:02}" / f"{file}.jpg").touch()
+    seen = []
+    handle = _core.open_source(os.fsencode(tmp_path / "data"), kind="", masks=b"", keep_index=False, progress=seen.append)
+    assert len(handle) == 100_000
+    assert seen == sorted(seen) and all(count <= 100_000 for count in seen) and len(seen) > 0

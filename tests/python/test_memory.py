@@ -2,6 +2,9 @@
 
 import gc
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -146,3 +149,34 @@ def test_stats_have_the_promised_keys(classes):
         assert set(stage) == {"seconds", "items", "bytes", "wait_seconds"}
     assert stats["first_batch_seconds"] > 0 and isinstance(stats["bottleneck"], str)
     assert set(stats["cache"]) == {"hits", "misses", "hit_ratio", "tiers"}
+
+
+def test_peak_rss_stays_within_the_budget_also_where_types_are_converted(tmp_path):
+    """In a process of its own: what the system says, not what the ledger says of itself."""
+    for i in range(24):
+        np.save(tmp_path / f"{i:02}.npy", np.arange(2_000_000, dtype=np.float64) + i)
+    program = """
+import re, sys
+import numpy
+import penstock as ps
+def status(name):
+    return int(re.search(name + r":\\s+(\\d+)", open("/proc/self/status").read()).group(1)) * 1024
+before = status("VmRSS")
+memory = 160 * 2**20
+with ps.Loader(sys.argv[1], batch_size=4, dtype="float32", memory=memory, threads=2, output="numpy") as loader:
+    for _ in range(3):
+        for batch in loader:
+            pass
+    assert loader.stats()["memory"]["peak"] <= memory
+grown = status("VmHWM") - before
+assert grown <= 1.1 * memory, (grown, memory)
+""".replace("\\\\", "\\")
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True)
+
+
+def test_a_budget_of_one_batch_serves_epoch_after_epoch(tmp_path):
+    path = tmp_path / "numbers.npy"
+    np.save(path, np.arange(64 * 2**18, dtype=np.float32).reshape(64, 2**18))  # 1 MiB a sample
+    with ps.Loader(path, batch_size=4, memory="6.2MiB", threads=2, output="numpy") as loader:
+        for epoch in range(30):
+            assert [int(batch[0, 0]) for batch in loader] == [4 * i * 2**18 for i in range(16)]

@@ -410,3 +410,50 @@ def test_more_ranks_than_samples_is_defined(rows):
             assert len(batches) == 1 and len(batches[0]) == 1
             seen += batches[0]
     assert set(seen) == {0, 1}
+
+
+class EpochSampler:
+    """As torch's DistributedSampler: another list every epoch, chosen by set_epoch."""
+
+    num_replicas = 2
+
+    def __init__(self):
+        self.epoch = 0
+
+    def set_epoch(self, epoch):
+        self.epoch = epoch
+
+    def __iter__(self):
+        return iter(np.random.default_rng(self.epoch).permutation(12).tolist())
+
+    def __len__(self):
+        return 12
+
+
+def test_a_state_of_the_end_of_an_epoch_resumes_with_a_sampler_that_draws_anew(numbers):
+    with ps.Loader(numbers, batch_size=4, sampler=EpochSampler(), output="numpy") as loader:
+        list(loader)
+        state = loader.state_dict()
+        expected = [batch.tolist() for batch in loader]
+    with ps.Loader(numbers, batch_size=4, sampler=EpochSampler(), output="numpy") as other:
+        other.load_state_dict(state)
+        assert [batch.tolist() for batch in other] == expected
+
+
+def test_a_sampler_that_draws_differently_on_every_rank_is_refused(numbers):
+    class Drawing:
+        def __iter__(self):
+            return iter([0, 1, 2])
+
+        def __len__(self):
+            return 3
+
+    with pytest.raises(ValueError, match="every rank"):
+        ps.Loader(numbers, sampler=Drawing(), rank=0, world_size=2, output="numpy")
+
+
+def test_set_epoch_in_the_middle_of_one_is_where_a_state_leads(numbers):
+    with ps.Loader(numbers, batch_size=2, output="numpy") as loader:
+        next(iter(loader))
+        loader.set_epoch(7)
+        assert (loader.state_dict()["epoch"], loader.state_dict()["position"]) == (7, 0)

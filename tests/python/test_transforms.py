@@ -2,6 +2,9 @@
 
 import threading
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from PIL import Image, ImageEnhance
@@ -416,3 +419,45 @@ def test_image_transforms_on_arrays_that_are_no_images_say_so(tmp_path):
         load_all(tmp_path / "x.npy", [ps.Resize(3)])
     with pytest.raises(ValueError):
         ps.Loader(tmp_path / "x.npy", transform=[ps.Decode()])
+
+
+def test_bicubic_can_make_rows_much_wider_than_the_image(tmp_path):
+    Image.fromarray(np.random.default_rng(0).integers(0, 255, (10, 300, 3), dtype=np.uint8)).save(tmp_path / "a.png")
+    with ps.Loader(tmp_path, transform=[ps.Resize((20, 9000), "bicubic")], layout="NHWC", output="numpy") as loader:
+        batch = next(iter(loader))
+    expected = np.asarray(Image.open(tmp_path / "a.png").resize((9000, 20), Image.BICUBIC))
+    assert levels_apart(batch[0], expected) <= 1
+
+
+def test_a_mask_of_another_size_than_its_image_is_an_error(tmp_path):
+    (tmp_path / "images").mkdir()
+    (tmp_path / "masks").mkdir()
+    Image.new("RGB", (100, 100)).save(tmp_path / "images" / "a.png")
+    Image.new("L", (80, 60)).save(tmp_path / "masks" / "a.png")
+    source = ps.ImageFolder(tmp_path / "images", masks=tmp_path / "masks")
+    with ps.Loader(source, transform={"image": [ps.RandomCrop(32)], "mask": [ps.RandomCrop(32)]}, output="numpy") as loader:
+        with pytest.raises(ps.Error, match="80x60.*100x100"):
+            next(iter(loader))
+
+
+def test_a_loader_that_is_collected_inside_its_own_map_goes_quietly(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros((64, 4)))
+    program = """
+import gc, sys
+import penstock as ps
+calls = []
+def step(array):
+    calls.append(1)
+    if len(calls) == 20:
+        gc.collect()
+    return array
+def run():
+    loader = ps.Loader(sys.argv[1], batch_size=4, transform=[ps.Map(step)], threads=1, output="numpy")
+    loader.myself = loader
+    batches = iter(loader)
+    next(batches)
+run()
+while len(calls) < 20:
+    pass
+"""
+    subprocess.run([sys.executable, "-c", program, str(tmp_path / "a.npy")], check=True, timeout=60)

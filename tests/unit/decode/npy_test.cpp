@@ -136,27 +136,5 @@ TEST(Npy, payload_must_be_exactly_what_the_shape_promises) {
   EXPECT_FALSE(check_npy_size(*header, header->data_offset + 49));
 }
 
-TEST(Npy, swapping_bytes_twice_gives_them_back) {
-  const std::uint32_t one = 0x01020304;
-  std::byte raw[4];
-  std::memcpy(raw, &one, 4);
-  swap_bytes_in_place(raw, 1, DType::kUInt32);
-  EXPECT_EQ(raw[0], std::byte{1});
-  EXPECT_EQ(raw[3], std::byte{4});
-  std::byte parts[8] = {};
-  std::memcpy(parts, &one, 4);
-  swap_bytes_in_place(parts, 1, DType::kComplex64);  // the two halves each
-  EXPECT_EQ(parts[0], std::byte{1});
-  EXPECT_EQ(parts[4], std::byte{0});
-}
-
-TEST(Npy, fortran_order_becomes_c_order) {
-  // [[0, 1, 2], [3, 4, 5]] column by column.
-  const std::uint8_t columns[] = {0, 3, 1, 4, 2, 5};
-  std::uint8_t rows[6];
-  fortran_to_c(reinterpret_cast<const std::byte*>(columns), reinterpret_cast<std::byte*>(rows), {2, 3}, 1);
-  for (int i = 0; i < 6; ++i) EXPECT_EQ(rows[i], i);
-}
-
 }  // namespace
 }  // namespace penstock

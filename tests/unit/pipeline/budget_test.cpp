@@ -36,18 +36,16 @@ TEST(Budget, parts_never_sum_to_more_than_the_whole) {
 }
 
 TEST(Budget, too_small_says_how_much_is_needed) {
-  const auto plan =
-      divide_budget({.budget_bytes = 10 * kMiB, .batch_bytes = 20 * kMiB, .sample_bytes = 1, .threads = 2});
+  const auto plan = divide_budget({.budget_bytes = 10 * kMiB, .batch_bytes = 20 * kMiB, .threads = 2});
   ASSERT_FALSE(plan);
   EXPECT_NE(plan.error().message.find("23 MiB"), std::string::npos) << plan.error().message;
-  EXPECT_TRUE(
-      divide_budget({.budget_bytes = 23 * kMiB, .batch_bytes = 20 * kMiB, .sample_bytes = 1, .threads = 2}));
+  EXPECT_TRUE(divide_budget({.budget_bytes = 23 * kMiB, .batch_bytes = 20 * kMiB, .threads = 2}));
 }
 
 TEST(Budget, absurd_batch_sizes_do_not_wrap_around) {
   EXPECT_FALSE(divide_budget({.budget_bytes = 100 * kMiB,
                               .batch_bytes = ~std::uint64_t{0} - kMiB / 2,
-                              .sample_bytes = 1,
+
                               .threads = 1}));
 }
 
