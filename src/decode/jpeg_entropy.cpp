@@ -28,6 +28,14 @@ constexpr std::array<std::uint8_t, 64 + 16> kNaturalOrder = {
     29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54,
     47, 55, 62, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63};
 
+bool has_bmi2() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("bmi2");
+#else
+  return false;
+#endif
+}
+
 void warn(j_decompress_ptr info, int code) {
   info->err->msg_code = code;
   (*info->err->emit_message)(reinterpret_cast<j_common_ptr>(info), -1);
@@ -82,12 +90,14 @@ bool JpegEntropyDecoder::attach(jpeg_decompress_struct& info) {
   until_restart_ = restart_interval_ = info.restart_interval;
   next_restart_ = 0;
   info.client_data = this;
-  reinterpret_cast<EntropyInterface*>(info.entropy)->decode_mcu = decode_mcu;
+  reinterpret_cast<EntropyInterface*>(info.entropy)->decode_mcu =
+      has_bmi2() ? decode_mcu_with_bmi2 : decode_mcu;
   return true;
 }
 
 // Called by libjpeg for each MCU; `blocks` is null where it only skips.
-boolean JpegEntropyDecoder::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks) {
+[[gnu::always_inline]] inline boolean JpegEntropyDecoder::decode_next_mcu(j_decompress_ptr info,
+                                                                          JBLOCKROW* blocks) {
   auto& self = *static_cast<JpegEntropyDecoder*>(info->client_data);
   if (self.restart_interval_ != 0 && self.until_restart_-- == 0) {
     if (!self.restart()) warn(info, JWRN_MUST_RESYNC);
@@ -111,8 +121,9 @@ boolean JpegEntropyDecoder::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks)
 
 // Two coefficients a refill: 56 bits hold two of the longest codes and numbers of the look-up.
 template <bool kStore>
-inline bool JpegEntropyDecoder::decode_block(BitReader& shared_reader, const Table& dc, const Table& ac,
-                                             int& last_dc, JCOEF* out) {
+[[gnu::always_inline]] inline bool JpegEntropyDecoder::decode_block(BitReader& shared_reader, const Table& dc,
+                                                                    const Table& ac, int& last_dc,
+                                                                    JCOEF* out) {
   BitReader reader = shared_reader;
   reader.refill();
   const std::uint32_t first = dc.lookup[reader.bits >> (64 - kLookupBits)];
@@ -179,7 +190,7 @@ inline bool JpegEntropyDecoder::decode_block(BitReader& shared_reader, const Tab
   return k == 64;
 }
 
-inline int JpegEntropyDecoder::BitReader::take_number(int size) {
+[[gnu::always_inline]] inline int JpegEntropyDecoder::BitReader::take_number(int size) {
   const int raw = static_cast<int>(bits >> (64 - size));
   drop(size);
   return raw < (1 << (size - 1)) ? raw - (1 << size) + 1 : raw;
@@ -196,7 +207,7 @@ JpegEntropyDecoder::LongSymbol JpegEntropyDecoder::find_long_symbol(BitReader re
   return {reader, -1};
 }
 
-inline void JpegEntropyDecoder::BitReader::refill() {
+[[gnu::always_inline]] inline void JpegEntropyDecoder::BitReader::refill() {
   if (end - at >= 8) [[likely]] {
     std::uint64_t word;
     std::memcpy(&word, at, 8);
@@ -241,6 +252,17 @@ bool JpegEntropyDecoder::restart() {
   reader_ = {at + 2, reader_.end};
   last_dc_.fill(0);
   return true;
+}
+
+boolean JpegEntropyDecoder::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks) {
+  return decode_next_mcu(info, blocks);
+}
+
+#if defined(__x86_64__)
+[[gnu::target("bmi2")]]
+#endif
+boolean JpegEntropyDecoder::decode_mcu_with_bmi2(j_decompress_ptr info, JBLOCKROW* blocks) {
+  return decode_next_mcu(info, blocks);
 }
 
 // ---- does it fit?

@@ -60,7 +60,11 @@ class JpegEntropyDecoder {
     int take_number(int size);  // as JPEG stores signed numbers; size >= 1
   };
 
+  // The same code twice: shifts by a variable amount are what it mostly does, and processors with
+  // BMI2 have better ones.
   static boolean decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks);
+  static boolean decode_mcu_with_bmi2(j_decompress_ptr info, JBLOCKROW* blocks);
+  static boolean decode_next_mcu(j_decompress_ptr info, JBLOCKROW* blocks);
   struct LongSymbol;
   static LongSymbol find_long_symbol(BitReader reader, const Table& table);
   template <bool kStore>
