@@ -6,35 +6,38 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23  // Linux 5.14
-#endif
-
 namespace penstock {
 namespace {
 
-std::size_t page_bytes() {
-  static const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return size;
-}
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+std::size_t round_up(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
 
 }  // namespace
 
 MemoryBlock MemoryBlock::allocate(std::size_t size) {
   MemoryBlock block;
   if (size == 0) return block;
-  const std::size_t mapped = (size + page_bytes() - 1) / page_bytes() * page_bytes();
+  const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const bool huge = size >= kHugePage;
+  const std::size_t wanted = round_up(size, page);
+  // Huge pages need a 2 MiB boundary: map too much, then give the edges back.
+  const std::size_t mapped = huge ? wanted + kHugePage : wanted;
   void* address = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (address == MAP_FAILED) return block;
-  block.data_ = static_cast<std::byte*>(address);
-  block.size_ = mapped;
+  auto begin = reinterpret_cast<std::uintptr_t>(address);
+  if (huge) {
+    const std::uintptr_t aligned = round_up(begin, kHugePage);
+    if (aligned > begin) munmap(address, aligned - begin);
+    const std::uintptr_t end = begin + mapped;
+    if (end > aligned + wanted) munmap(reinterpret_cast<void*>(aligned + wanted), end - aligned - wanted);
+    begin = aligned;
+    // A hint: where huge pages are switched off, small ones serve.
+    madvise(reinterpret_cast<void*>(begin), wanted, MADV_HUGEPAGE);
+  }
+  block.data_ = reinterpret_cast<std::byte*>(begin);
+  block.size_ = wanted;
   return block;
-}
-
-void populate(MutableBytes bytes) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data()) / page_bytes() * page_bytes();
-  const auto end = reinterpret_cast<std::uintptr_t>(bytes.data()) + bytes.size();
-  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
 }
 
 MemoryBlock::~MemoryBlock() {

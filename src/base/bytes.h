@@ -15,11 +15,10 @@ inline ConstBytes as_bytes(const void* data, std::size_t size) {
   return {static_cast<const std::byte*>(data), size};
 }
 
-// A block of page-aligned memory straight from the kernel.
+// A block of page-aligned memory straight from the kernel, in huge pages where it is large.
 //
-// Why not malloc: a block that is freed must leave the process at once so that the memory budget
-// holds. Why not huge pages: they are quicker to fault in where the host has backed them, and
-// several times slower on virtual machines where it has not.
+// Why not malloc: first-touch page faults cost the peers half their time on big batches, and a
+// block that is freed must leave the process at once so that the memory budget holds.
 // Move-only; an empty block has size 0. allocate() returns an empty block when there is no memory.
 class MemoryBlock {
  public:
@@ -32,24 +31,16 @@ class MemoryBlock {
     MemoryBlock old(std::move(*this));
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
-    std::swap(was_used_, other.was_used_);
     return *this;
   }
   ~MemoryBlock();
 
   std::byte* data() const { return data_; }
-  bool was_used() const { return was_used_; }
-  void set_used() { was_used_ = true; }
   std::size_t size() const { return size_; }
 
  private:
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-  bool was_used_ = false;
 };
-
-// Has the kernel provide the pages under `bytes` in one call instead of a fault for each: for large
-// pieces of a block that was never used. A hint; old kernels do not know it.
-void populate(MutableBytes bytes);
 
 }  // namespace penstock

@@ -7,7 +7,6 @@ namespace {
 
 constexpr double kClaimSeconds = 50e-6;  // long enough that claiming costs nothing
 constexpr int kStandInTries = 8;
-constexpr std::size_t kWorthPopulating = 64 << 10;
 
 thread_local bool is_worker = false;
 
@@ -191,7 +190,6 @@ void Scheduler::make_samples(const Claim& claim, SampleWorker& worker) {
 Status Scheduler::make_one(OpenBatch& batch, std::uint64_t index, SampleWorker& worker) {
   const EpochTask& task = *batch.task;
   const std::uint64_t position = batch.range.first + index;
-  if (!batch.block.was_used()) provide_pages(batch, index);
   const auto make = [&](std::uint64_t sample) {
     return worker.fill(task.epoch, position, sample, layout_, batch.block.data(), batch.texts, index);
   };
@@ -207,14 +205,6 @@ Status Scheduler::make_one(OpenBatch& batch, std::uint64_t index, SampleWorker& 
     return {};
   }
   return made;
-}
-
-// The first use of a batch's memory: large slots are faulted in at once.
-void Scheduler::provide_pages(const OpenBatch& batch, std::uint64_t index) const {
-  for (std::size_t field = 0; field < layout_.fields().size(); ++field) {
-    const MutableBytes slot = layout_.slot(batch.block.data(), field, index);
-    if (slot.size() >= kWorthPopulating) populate(slot);
-  }
 }
 
 void Scheduler::finish_claim(const Claim& claim, double seconds) {
@@ -243,7 +233,6 @@ Scheduler::Wait Scheduler::next(FinishedBatch& out, std::chrono::milliseconds pa
     }
     batch = std::move(batches_.front());
     batches_.pop_front();
-    batch->block.set_used();
     // Lent before a worker can look for memory: in a budget of one batch, the next one fits only
     // when this one has left the ledger.
     out.memory = pool_->lend(std::move(batch->block));

@@ -89,7 +89,6 @@ class Scheduler {
   bool open_batch();
   void make_samples(const Claim& claim, SampleWorker& worker);
   Status make_one(OpenBatch& batch, std::uint64_t index, SampleWorker& worker);
-  void provide_pages(const OpenBatch& batch, std::uint64_t index) const;
   void finish_claim(const Claim& claim, double seconds);
   void wake_workers();
 
