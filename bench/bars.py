@@ -13,7 +13,8 @@ class Bar:
 def bars(medians):
     """medians: see report.Medians. Bars whose results are missing are left out."""
     found = []
-    for rule in (antialiased, plain, first_batch, process_start, arrays, arrays_first_batch, scheduler, memory):
+    for rule in (antialiased, plain, first_batch, process_start, arrays, arrays_first_batch, scheduler, memory,
+                 records, checksums, open_records, cold):
         found += [bar for bar in rule(medians) if bar]
     return found
 
@@ -91,3 +92,46 @@ def memory(medians):
     if ratios:
         yield Bar("Peak memory over `import penstock`, of memory=: worst case", "<= 1.10", f"{max(ratios):.2f}",
                   max(ratios) <= 1.10)
+
+
+def records(medians):
+    for antialias, kind in ((True, "antialiased"), (False, "plain bilinear")):
+        value = lambda case: medians.value("w1rec", case, "images_per_second", antialias)
+        name, best = medians.best_released("w1rec", "images_per_second", max, antialias)
+        for source in ("tar", "TFRecord"):
+            ours = value(f"penstock, {source}")
+            yield at_least(f"JPEG from {source}, {kind}, against Penstock's folder",
+                           quotient(ours, value("penstock, folder")), 0.95)
+            yield at_least(f"JPEG from {source}, {kind}, against the fastest released loader of records",
+                           quotient(ours, best), 1.5, note=f" ({name})")
+
+
+def at_most(text, value, limit, unit):
+    """None for a value that is not there; otherwise the value has to stay below the limit."""
+    return None if value is None else Bar(text, f"< {limit:g} {unit}", f"{value:.1f} {unit}", value < limit)
+
+
+def checksums(medians):
+    for case, what in (("penstock, images", "images"), ("penstock, bytes as stored", "bytes as stored")):
+        yield at_most(f"TFRecord checksums, {what}: cost", medians.value("crc", case, "cost_percent"), 3, "%")
+
+
+def open_records(medians):
+    rate = medians.value("open", "penstock, tar", "first_open_per_second")
+    if rate:
+        yield Bar("First open of a million records, tar", ">= 500,000/s", f"{rate:,.0f}/s", rate >= 500_000)
+    for source in ("tar", "TFRecord"):
+        value = lambda key: medians.value("open", f"penstock, {source}", key)
+        yield at_most(f"Second open of a million records, {source}", value("second_open_ms"), 500, "ms")
+        yield at_most(f"Second open of a million records, {source}: growth", value("second_open_mb"), 200, "MB")
+
+
+def cold(medians):
+    rates = {source: medians.value("cold", f"penstock, {source}", "images_per_second")
+             for source in ("folder", "tar", "TFRecord")}
+    rates = {source: rate for source, rate in rates.items() if rate}
+    name, best = medians.best_released("cold", "images_per_second", max)
+    if rates and best:
+        worst = min(rates, key=rates.get)
+        yield at_least("JPEG from a cold page cache, against the fastest released loader: worst source",
+                       quotient(rates[worst], best), 1, note=f" ({worst} against {name})")

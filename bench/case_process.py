@@ -7,9 +7,11 @@ import tempfile
 import time
 
 import places
+import process_memory
 import setup
 
 TIMEOUT_S = 300
+MEMORY_EVERY_S = 0.5  # often enough for an epoch of two seconds; reading it costs milliseconds
 
 
 class CaseFailed(Exception):
@@ -29,17 +31,27 @@ def run_case(workload, case):
         environment = dict(os.environ, BENCH_STARTED=repr(time.monotonic()))
         process = subprocess.Popen(arguments, env=environment, stdout=log, stderr=subprocess.STDOUT,
                                    start_new_session=True)
-        try:
-            code = process.wait(TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            code = f"none after {TIMEOUT_S} s"
+        code, peak_pss_mb = wait(process, workload.samples_memory)
         end_group(process)
         log.seek(0)
         lines = log.read().splitlines()
     results = [json.loads(line[len("RESULT "):]) for line in lines if line.startswith("RESULT ")]
     if code != 0 or not results:
         raise CaseFailed(f"exit code {code}: " + " | ".join(lines[-3:])[-300:])
-    return results[0]
+    return {**results[0], "peak_pss_mb": peak_pss_mb} if workload.samples_memory else results[0]
+
+
+def wait(process, samples_memory):
+    """(exit code or why there is none, peak of the summed PSS of its session if that is sampled)"""
+    ends = time.monotonic() + TIMEOUT_S
+    peak_pss_mb = 0
+    while time.monotonic() < ends:
+        try:
+            return process.wait(MEMORY_EVERY_S if samples_memory else TIMEOUT_S), peak_pss_mb
+        except subprocess.TimeoutExpired:
+            if samples_memory:
+                peak_pss_mb = max(peak_pss_mb, process_memory.session_pss_mb(process.pid))
+    return f"none after {TIMEOUT_S} s", peak_pss_mb
 
 
 def end_group(process):

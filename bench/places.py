@@ -12,12 +12,22 @@ JPEG_FOLDER = DATA / "d1"
 NPY_FOLDER = DATA / "d2" / "npy"
 NPY_FILE = DATA / "d2" / "all.npy"
 SMALL_SAMPLES_FILE = DATA / "d1k" / "samples.npy"
+TAR_FOLDER = DATA / "d1tar"
+TFRECORD_FOLDER = DATA / "d1tfrecord"
+INDEX_FOLDER = DATA / "d1index"
+MDS_FOLDER = DATA / "d1mds"
+LITDATA_FOLDER = DATA / "d1litdata"
+ARRAY_RECORD_FOLDER = DATA / "d1arrayrecord"
+BETON_FILE = DATA / "d1beton" / "d1.beton"
+MANY_TAR_FOLDER = DATA / "d1m" / "tar"
+MANY_TFRECORD_FOLDER = DATA / "d1m" / "tfrecord"
 DATA_RECIPE = DATA / "recipe.json"
 
 JPEG_COUNT = 4000
 NPY_COUNT = 2000
 NPY_SHAPE = (3, 224, 224)
 SMALL_SAMPLES_COUNT = 200_000
+MANY_RECORDS_COUNT = 1_000_000
 
 
 def jpeg_files():
@@ -34,3 +44,7 @@ def jpeg_files():
 def npy_files():
     return [os.path.join(NPY_FOLDER, name) for name in sorted(os.listdir(NPY_FOLDER))
             if name.endswith(".npy")]
+
+
+def shards(folder, ending):
+    return [str(path) for path in sorted(folder.glob("*" + ending))]

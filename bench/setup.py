@@ -5,33 +5,50 @@ environments make a second call cost nothing.
 """
 import hashlib
 import json
+import os
+import shutil
 import subprocess
 import sys
 
+import data_sets
 import places
 
 # Exactly this torch: a floating version would differ between the environments.
 TORCH = "torch==2.13.0"
 
 REQUIRED = {
-    "venv": [TORCH, "numpy", "pillow", "opencv-python-headless", "scikit-image", "scikit-learn"],
+    "venv": [TORCH, "numpy", "pillow", "opencv-python-headless", "scikit-image", "scikit-learn", "crc32c"],
     "venv-dali": ["nvidia-dali-cuda130", TORCH, "numpy"],
     "venv-tf": [],
+    "venv-streaming": [TORCH, "numpy", "opencv-python-headless"],
+    "venv-ffcv": [TORCH, "numpy", "pillow", "setuptools"],
 }
 # Peers that are left out where they do not install or load: package -> program that must run.
 OPTIONAL = {
-    "venv": {"grain": "import grain", "spdl": "import spdl.io; spdl.io.decode_config()"},
+    "venv": {"grain": "import grain", "spdl": "import spdl.io; spdl.io.decode_config()",
+             "webdataset": "import webdataset", "litdata": "import litdata"},
     "venv-dali": {},
     "venv-tf": {"tensorflow-cpu": "import tensorflow"},
+    "venv-streaming": {"mosaicml-streaming": "import torchvision_stand_in, streaming"},
+    "venv-ffcv": {"ffcv": "import ffcv.loader"},
 }
-NEEDS = {"grain_pillow": "grain", "grain_opencv": "grain", "spdl_ffmpeg": "spdl", "tfdata": "tensorflow-cpu"}
-VERSIONS_OF = ["penstock", "torch", "numpy", "pillow", "opencv-python-headless", "grain", "spdl",
-               "nvidia-dali-cuda130", "tensorflow-cpu"]
+# What optional packages need besides: Debian packages, installed where this runs as root, and options of pip.
+SYSTEM_PACKAGES = {"spdl": ["ffmpeg"], "ffcv": ["g++", "libopencv-dev", "libturbojpeg0-dev", "pkg-config"]}
+PIP_OPTIONS = {"ffcv": ["--no-build-isolation"]}
+# Peers of an environment other than "venv", and peers that are left out without an optional package.
+ENVIRONMENTS = {"dali": "venv-dali", "dali_webdataset": "venv-dali", "dali_tfrecord": "venv-dali", "tfdata": "venv-tf",
+                "tfdata_tfrecord": "venv-tf", "streaming_opencv": "venv-streaming", "ffcv_beton": "venv-ffcv"}
+NEEDS = {"grain_pillow": "grain", "grain_opencv": "grain", "grain_array_record": "grain", "spdl_ffmpeg": "spdl",
+         "spdl_tar": "spdl", "tfdata": "tensorflow-cpu", "tfdata_tfrecord": "tensorflow-cpu",
+         "webdataset_opencv": "webdataset", "webdataset_pillow": "webdataset", "litdata_opencv": "litdata",
+         "streaming_opencv": "mosaicml-streaming", "ffcv_beton": "ffcv"}
+VERSIONS_OF = ["penstock", "torch", "numpy", "pillow", "opencv-python-headless", "grain", "array_record", "spdl",
+               "webdataset", "litdata", "nvidia-dali-cuda130", "tensorflow-cpu", "mosaicml-streaming", "ffcv"]
 PENSTOCK_SOURCES = ["CMakeLists.txt", "pyproject.toml", "cmake", "include", "src", "python"]
 
 
 def environment_of(peer):
-    return {"dali": "venv-dali", "tfdata": "venv-tf"}.get(peer, "venv")
+    return ENVIRONMENTS.get(peer, "venv")
 
 
 def python_of(environment):
@@ -43,9 +60,30 @@ def pip_install(environment, *arguments):
                            "--disable-pip-version-check", *arguments], cwd=places.ROOT)
 
 
+def install_system_packages(names):
+    """Where it cannot, the probe of the package that needs them says so."""
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        quiet = {"stdout": subprocess.DEVNULL, "env": dict(os.environ, DEBIAN_FRONTEND="noninteractive")}
+        subprocess.run(["apt-get", "update", "-qq"], **quiet)
+        subprocess.run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *names], **quiet)
+
+
+def install_optional(environment, package):
+    """Returns why the package is missing, or None. The required ones are named again: pip keeps their versions."""
+    if package in SYSTEM_PACKAGES:
+        install_system_packages(SYSTEM_PACKAGES[package])
+    options = PIP_OPTIONS.get(package, [])
+    if pip_install(environment, *options, package, *REQUIRED[environment]).returncode != 0:
+        return "does not install"
+    probe = subprocess.run([python_of(environment), "-c", OPTIONAL[environment][package]], cwd=places.BENCH,
+                           capture_output=True, text=True)
+    return probe.stderr.strip().splitlines()[-1][:160] if probe.returncode != 0 else None
+
+
 def prepare_environment(environment):
     """Creates and fills one environment; returns {optional package: why it is missing}."""
-    wanted = {"required": REQUIRED[environment], "optional": OPTIONAL[environment]}
+    wanted = {"required": REQUIRED[environment], "optional": OPTIONAL[environment],
+              "system": [SYSTEM_PACKAGES.get(package) for package in OPTIONAL[environment]]}
     stamp = places.STATE / environment / "bench-stamp.json"
     if stamp.exists():
         done = json.loads(stamp.read_text())
@@ -55,14 +93,8 @@ def prepare_environment(environment):
     subprocess.run([sys.executable, "-m", "venv", places.STATE / environment], check=True)
     if REQUIRED[environment] and pip_install(environment, *REQUIRED[environment]).returncode != 0:
         sys.exit(f"set-up of {environment} failed")
-    missing = {}
-    for package, program in OPTIONAL[environment].items():
-        if pip_install(environment, package).returncode != 0:
-            missing[package] = "does not install"
-            continue
-        probe = subprocess.run([python_of(environment), "-c", program], capture_output=True, text=True)
-        if probe.returncode != 0:
-            missing[package] = probe.stderr.strip().splitlines()[-1][:160]
+    reasons = {package: install_optional(environment, package) for package in OPTIONAL[environment]}
+    missing = {package: reason for package, reason in reasons.items() if reason}
     stamp.write_text(json.dumps({"wanted": wanted, "missing": missing}))
     return missing
 
@@ -76,8 +108,18 @@ def prepare_environments():
     return missing
 
 
-def prepare_data():
-    subprocess.run([python_of("venv"), places.BENCH / "make_data.py"], check=True)
+def prepare_data(missing, seed=1):
+    """Makes what is not there. A data set of an optional package that fails adds the package to `missing`."""
+    for name in data_sets.outdated(seed):
+        data_set = data_sets.DATA_SETS[name]
+        if data_set.package in missing:
+            continue
+        maker = [python_of(data_set.environment), places.BENCH / "make_data.py", name, "--seed", str(seed)]
+        if subprocess.run(maker).returncode != 0:
+            if not data_set.package:
+                sys.exit(f"making the data set {name} failed")
+            missing[data_set.package] = f"its data set {name} cannot be made"
+            print(f"set-up: without {data_set.package}: {missing[data_set.package]}", flush=True)
 
 
 def source_hash():

@@ -64,10 +64,13 @@ std::vector<ClassCount> count_classes(const Source& source) {
   for (const std::string& name : source.classes()) counts.push_back({name, 0});
   if (counts.empty()) return counts;
   std::size_t label = 0;
-  while (label < source.fields().size() && source.fields()[label].kind != FieldKind::kInteger) ++label;
+  while (label < source.fields().size() && (source.fields()[label].kind != FieldKind::kInteger ||
+                                             source.fields()[label].form != FieldForm::kIndex))
+    ++label;
   if (label == source.fields().size()) return counts;
   for (std::uint64_t i = 0; i < source.size(); ++i)
-    if (const auto value = static_cast<std::size_t>(source.integer(i, label)); value < counts.size())
+    if (const auto value = static_cast<std::size_t>(std::get<std::int64_t>(source.value(i, label)));
+        value < counts.size())
       ++counts[value].samples;
   return counts;
 }

@@ -8,7 +8,7 @@ set -eu
 cd "$(dirname "$0")/.."
 seconds=${1:?how many seconds for each target}
 shift
-[ $# -gt 0 ] || set -- npy jpeg png webp file_index
+[ $# -gt 0 ] || set -- npy jpeg png webp file_index tar tfrecord example npz json manifest record_index
 python=.venv/bin/python
 [ -x "$python" ] || python=python3
 "$python" -W ignore fuzz/make_corpus.py
@@ -23,9 +23,12 @@ for target in "$@"; do
     continue
   fi
   mkdir -p "build/fuzz/corpus/$target"
+  # Made by make_corpus.py, or kept where they are written by hand.
+  seeds=fuzz/corpus/$target
+  [ -d "$seeds" ] || seeds=fuzz/seeds/$target
   log=build/fuzz/$target.log
   if "$program" -max_total_time="$seconds" -rss_limit_mb=512 -timeout=5 -max_len=20000 -print_final_stats=1 \
-      -artifact_prefix="fuzz/findings/$target-" "build/fuzz/corpus/$target" "fuzz/corpus/$target" \
+      -artifact_prefix="fuzz/findings/$target-" "build/fuzz/corpus/$target" "$seeds" \
       fuzz/regressions >"$log" 2>&1; then
     echo "fuzz $target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs, no finding"
   else

@@ -15,11 +15,11 @@ def epochs(pipeline, outputs, batch):
     return lambda: (batch(delivered[0]) for delivered in iterator)
 
 
-def images(batch_size, threads, antialias):
+def image_epochs(read, batch_size, threads, antialias):
+    """read() gives (encoded images, labels) of the reader named "reader"."""
     @pipeline_def(batch_size=batch_size, num_threads=threads, device_id=None, seed=7)
     def pipeline():
-        encoded, labels = fn.readers.file(file_root=str(places.JPEG_FOLDER), name="reader",
-                                          random_shuffle=True, initial_fill=2048)
+        encoded, labels = read()
         image = fn.decoders.image_random_crop(encoded, device="cpu", output_type=types.RGB,
                                               random_area=list(SCALE), random_aspect_ratio=list(RATIO))
         image = fn.resize(image, resize_x=SIZE, resize_y=SIZE, interp_type=types.INTERP_LINEAR,
@@ -31,6 +31,11 @@ def images(batch_size, threads, antialias):
         return image, labels
 
     return epochs(pipeline(), ["images", "labels"], lambda batch: (batch["images"], batch["labels"]))
+
+
+def images(batch_size, threads, antialias):
+    return image_epochs(lambda: fn.readers.file(file_root=str(places.JPEG_FOLDER), name="reader", random_shuffle=True,
+                                                initial_fill=2048), batch_size, threads, antialias)
 
 
 def arrays(batch_size, threads):

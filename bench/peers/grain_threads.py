@@ -19,7 +19,10 @@ class Samples:
 
 
 def epochs(load, batch_size, threads):
-    dataset = grain.MapDataset.source(Samples(load)).shuffle(seed=3)
+    return batches(grain.MapDataset.source(Samples(load)).shuffle(seed=3), batch_size, threads)
+
+
+def batches(dataset, batch_size, threads):
     options = grain.ReadOptions(num_threads=threads, prefetch_buffer_size=2 * batch_size)
     dataset = dataset.to_iter_dataset(options).batch(batch_size)
     return lambda: iter(dataset)

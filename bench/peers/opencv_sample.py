@@ -8,7 +8,12 @@ cv2.setNumThreads(0)
 
 
 def load_pixels(path):
-    image = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_COLOR_RGB)
+    return decode_pixels(np.fromfile(path, np.uint8))
+
+
+def decode_pixels(encoded):
+    """encoded: the bytes of a JPEG as an array."""
+    image = cv2.imdecode(encoded, cv2.IMREAD_COLOR_RGB)
     x, y, width, height = random_box(image.shape[1], image.shape[0])
     image = cv2.resize(image[y:y + height, x:x + width], (SIZE, SIZE), interpolation=cv2.INTER_LINEAR)
     return cv2.flip(image, 1) if coin() else image

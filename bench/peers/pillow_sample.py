@@ -6,8 +6,9 @@ from peers.random_crop import SIZE, coin, random_box
 from peers.torch_normalize import normalize
 
 
-def load(path):
-    image = Image.open(path).convert("RGB")
+def load(file):
+    """file: a path or an open file."""
+    image = Image.open(file).convert("RGB")
     x, y, width, height = random_box(*image.size)
     image = image.resize((SIZE, SIZE), Image.BILINEAR, box=(x, y, x + width, y + height))
     if coin():

@@ -14,9 +14,10 @@ std = torch.tensor(STD).view(1, 3, 1, 1) * 255
 decode_config = spdl.io.decode_config(decoder_options={"threads": "1"})
 
 
-def decode(file):
-    path, label = file
-    packets = spdl.io.demux_image(path)
+def decode(sample):
+    """sample: (path or bytes of the JPEG, class number)."""
+    encoded, label = sample
+    packets = spdl.io.demux_image(encoded)
     x, y, width, height = random_box(packets.codec.width, packets.codec.height)
     filters = [f"crop={width}:{height}:{x}:{y}", f"scale={SIZE}:{SIZE}:flags=bilinear"]
     filters += ["hflip"] if coin() else []
@@ -30,15 +31,18 @@ def collate(samples):
     return images.sub_(mean).div_(std), torch.tensor([label for _, label in samples])
 
 
-def images(batch_size, threads, antialias):
-    assert antialias, "FFmpeg's scaler filters when it shrinks"
-    files = places.jpeg_files()
-
+def epochs(samples, batch_size, threads):
+    """samples() gives one shuffled epoch of what decode() takes."""
     def epoch():
-        order = random.sample(files, len(files))
-        pipeline = (PipelineBuilder().add_source(order).pipe(decode, concurrency=threads)
+        pipeline = (PipelineBuilder().add_source(samples()).pipe(decode, concurrency=threads)
                     .aggregate(batch_size).pipe(collate).add_sink(2).build(num_threads=threads))
         with pipeline.auto_stop():
             yield from pipeline.get_iterator(timeout=60)
 
     return epoch
+
+
+def images(batch_size, threads, antialias):
+    assert antialias, "FFmpeg's scaler filters when it shrinks"
+    files = places.jpeg_files()
+    return epochs(lambda: random.sample(files, len(files)), batch_size, threads)

@@ -13,8 +13,7 @@ mean = tf.constant([255 * value for value in MEAN], tf.float32)
 inverse_std = tf.constant([1 / (255 * value) for value in STD], tf.float32)
 
 
-def sample(path, label):
-    encoded = tf.io.read_file(path)
+def sample(encoded, label):
     begin, size, _ = tf.image.sample_distorted_bounding_box(
         tf.image.extract_jpeg_shape(encoded), tf.zeros([1, 0, 4], tf.float32), aspect_ratio_range=RATIO,
         area_range=SCALE, max_attempts=10, use_image_if_no_bounding_boxes=True)
@@ -28,7 +27,11 @@ def images(batch_size, threads, antialias):
     assert not antialias, "this pipeline resizes plainly"
     paths, labels = zip(*places.jpeg_files())
     dataset = tf.data.Dataset.from_tensor_slices((list(paths), list(labels))).shuffle(len(paths))
-    dataset = dataset.map(sample, num_parallel_calls=threads, deterministic=False)
+    return epochs(dataset, lambda path, label: sample(tf.io.read_file(path), label), batch_size, threads)
+
+
+def epochs(dataset, load, batch_size, threads):
+    dataset = dataset.map(load, num_parallel_calls=threads, deterministic=False)
     options = tf.data.Options()
     options.threading.private_threadpool_size = threads
     dataset = dataset.batch(batch_size).prefetch(2).with_options(options)

@@ -36,3 +36,5 @@ class Workload:
     code: Callable = None         # instead of measure: case -> program for `python -c`
     group_by: str = None          # option whose values make separate tables
     warm_up: bool = False         # run each case once, unrecorded, before the rounds
+    samples_memory: bool = False  # watch the case from outside, adding the value peak_pss_mb
+    cold: bool = False            # drop the page cache before each case

@@ -19,6 +19,9 @@ namespace penstock {
 
 enum class ShuffleMode : std::uint8_t { kOff, kAuto, kFull, kWindow };
 enum class OnError : std::uint8_t { kRaise, kSkip, kReplace };
+// Samples of one shape are stacked; what varies is stacked too (and must not vary), padded to the
+// largest of the batch, or handed over sample by sample.
+enum class Collate : std::uint8_t { kStack, kPad, kList };
 enum class BatchLayout : std::uint8_t { kNchw, kNhwc };
 
 struct LoaderOptions {
@@ -44,15 +47,35 @@ struct LoaderOptions {
   OnError on_error = OnError::kRaise;
   double max_skip = 0.001;  // of an epoch; one bad sample is always allowed
 
+  Collate collate = Collate::kStack;
+  double pad_value = 0;
+  // Batches of samples of like length, by a field's stored length (an integer field: its value) or
+  // by these numbers, one a sample.
+  std::string bucket_by;
+  std::shared_ptr<const std::vector<std::uint64_t>> bucket_lengths;
+
   std::optional<DType> dtype;  // of images and arrays
   BatchLayout layout = BatchLayout::kNchw;
 };
 
+enum class BatchForm : std::uint8_t {
+  kArray,  // one array, whose first axis counts the samples
+  kTexts,  // text, JSON, bytes: a string a sample
+  kList,   // an array a sample, each of its own shape
+};
+
 struct BatchField {
   std::string name;
-  ArraySpec spec;                  // the first axis counts the samples
-  void* data = nullptr;            // in the batch's memory
-  std::vector<std::string> texts;  // text fields: spec.shape is {count} and data is nullptr
+  FieldKind kind = FieldKind::kArray;
+  BatchForm form = BatchForm::kArray;
+  ArraySpec spec;        // kList: the type, and -1 for each axis
+  void* data = nullptr;  // kArray; in the batch's memory
+  std::vector<std::string> texts;
+  struct Item {
+    ArraySpec spec;
+    void* data = nullptr;  // in the batch's memory
+  };
+  std::vector<Item> items;
 };
 
 // Belongs to whoever holds it; its memory goes back to the loader when the last copy of
@@ -73,6 +96,7 @@ struct LoaderState {
   std::uint64_t epoch = 0;
   std::uint64_t position = 0;  // samples delivered of this epoch, over all ranks
   std::uint64_t epoch_size = 0;
+  std::uint64_t bucket_run = 0;  // samples of like length that stand together; 0: no bucketing
 };
 
 // Not thread-safe: one consumer. Its workers are its own.

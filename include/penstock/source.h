@@ -5,10 +5,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "penstock/array.h"
@@ -21,16 +24,28 @@ class Store;
 enum class FieldKind : std::uint8_t {
   kImage,    // encoded picture
   kMask,     // encoded picture whose values are classes: never interpolated
-  kArray,    // numbers of a known type and shape
+  kArray,    // numbers
   kInteger,  // a label
-  kText,     // a key or caption
+  kText,     // a key or caption, UTF-8
+  kJson,     // text that is one JSON value
+  kBytes,    // anything else, handed on as it is
 };
 
 std::string_view name_of(FieldKind kind);  // "image", "mask", ...
 
+// How a sample's value of the field is found.
+enum class FieldForm : std::uint8_t {
+  kFile,      // extent() holds an image, a .npy file, text, as its kind says
+  kElements,  // extent() holds the elements of an array, as array_layout() says
+  kRecord,    // extent() holds a record, in which find_in_record() finds the value
+  kIndex,     // value(): the index itself holds it
+};
+
 struct FieldInfo {
   std::string name;
   FieldKind kind;
+  FieldForm form = FieldForm::kFile;
+  bool is_everywhere = true;  // every sample has it: part of a batch without being asked for
 };
 
 // Bytes of one field of one sample.
@@ -38,9 +53,12 @@ struct Extent {
   std::string object;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
-  std::int64_t modified_ns = 0;  // of the object when it was indexed
+  static constexpr std::int64_t kUnknown = INT64_MIN;
+  std::int64_t modified_ns = kUnknown;  // of the object when it was indexed, if it was
   std::uint64_t object_bytes = 0;
   bool shared_object = false;  // other samples live in it too: worth keeping open
+  std::int64_t block = -1;     // in blocks(); -1: the object can be read anywhere. Offsets are then of
+                               // the uncompressed bytes
 };
 
 // How the arrays of a field are stored, where all samples agree.
@@ -49,6 +67,36 @@ struct ArrayLayout {
   bool fortran_order = false;
   bool swap_bytes = false;
   std::vector<std::byte> header;  // bytes before the data of each sample; empty: none
+};
+
+// What a record says about a field.
+struct RecordValue {
+  std::span<const std::byte> bytes;   // a file in small, or, with a spec, the elements of an array
+  std::optional<ArraySpec> elements;
+};
+
+// A value that the index holds.
+using IndexValue = std::variant<std::int64_t, double, std::string>;
+
+// Runs of consecutive samples that are stored, and best read, together.
+struct StorageUnits {
+  std::vector<std::uint64_t> first_sample;  // of each unit, and the number of samples at the end
+  // The stream that each unit is part of, where the units of a stream can only be read one after
+  // another; empty: units can be read in any order.
+  std::vector<std::uint32_t> stream;
+};
+
+// A compressed object, as it was when it was indexed.
+struct Stream {
+  std::string object;
+  std::int64_t modified_ns = 0;
+  std::uint64_t object_bytes = 0;
+};
+
+// A piece of a compressed object that is decompressed as a whole; the unit of a forward-only source.
+struct StreamBlock {
+  std::uint32_t stream = 0;                   // in streams()
+  std::uint64_t begin_byte = 0, end_byte = 0; // of the uncompressed object
 };
 
 class Source {
@@ -61,11 +109,19 @@ class Source {
   virtual std::string uri() const = 0;
   virtual std::string key(std::uint64_t sample) const = 0;
 
-  // Encoded fields and arrays.
-  virtual Extent extent(std::uint64_t sample, std::size_t field) const = 0;
+  // Fails with kNotFound where this sample lacks the field.
+  virtual Result<Extent> extent(std::uint64_t sample, std::size_t field) const = 0;
   virtual const ArrayLayout* array_layout(std::size_t) const { return nullptr; }
-  // Integer fields.
-  virtual std::int64_t integer(std::uint64_t, std::size_t) const { return 0; }
+  virtual IndexValue value(std::uint64_t, std::size_t) const { return {}; }
+
+  // Records: the payload, its checksums verified; then a field of it. `room` gives memory that
+  // stays until the next call, for values that do not lie in the record as they are.
+  virtual Result<std::span<const std::byte>> open_record(std::span<const std::byte> stored) const {
+    return stored;
+  }
+  using Room = std::function<Result<std::span<std::byte>>(std::size_t)>;
+  virtual Result<RecordValue> find_in_record(std::size_t field, std::span<const std::byte> record,
+                                             const Room& room) const;
 
   // Class names in label order; empty where there are none.
   virtual const std::vector<std::string>& classes() const;
@@ -73,8 +129,23 @@ class Source {
   // Keys and sizes, not paths or times: what resuming must find again.
   virtual std::uint64_t fingerprint() const = 0;
   virtual std::uint64_t stored_bytes() const = 0;
-  // Samples that are stored together, for a windowed shuffle.
+  virtual std::uint64_t stored_bytes_of(std::uint64_t sample) const = 0;
+
+  // For a windowed shuffle: units of unit_samples() each, unless units() tells them apart.
   virtual std::uint64_t unit_samples() const { return 1; }
+  virtual std::shared_ptr<const StorageUnits> units() const { return nullptr; }
+  // Compressed shards: what extents' `block` counts, and the objects.
+  virtual const std::vector<StreamBlock>& blocks() const;
+  virtual const std::vector<Stream>& streams() const;
+  bool is_forward_only() const { return !blocks().empty(); }
+
+  // A mixture draws from its parts, which stand one after another, by weight.
+  struct Mixture {
+    std::vector<std::uint64_t> sizes;
+    std::vector<double> weights;
+  };
+  virtual const Mixture* mixture() const { return nullptr; }
+
   // The index was kept from an earlier run, so a file may have changed since.
   virtual bool index_was_kept() const { return false; }
   // Forgets the kept index, so that the next opening looks at the data again.
@@ -86,16 +157,27 @@ class Source {
 using SourcePtr = std::shared_ptr<const Source>;
 
 struct OpenOptions {
-  std::string kind;       // "", "images", "npy": detected where empty
+  std::string kind;       // "", "images", "npy", "tar", "tfrecord", "manifest": detected where empty
   std::string masks;      // image folders: a folder with a mask for each image
+  // Manifests: what paths are relative to and may not leave ("": the manifest's folder), and which
+  // columns make which fields (none: all, under their own names).
+  std::string root;
+  std::vector<std::pair<std::string, std::string>> columns;
+  // Fields (or columns) that are something else than their names suggest: "image", "mask", "npy",
+  // "integer", "text", "json", "bytes", or elements as in "float32[3,224,224]".
+  std::map<std::string, std::string> field_kinds;
+  bool verify_checksums = true;
   std::string cache_dir;  // where indexes are kept; "": PENSTOCK_CACHE_DIR or the user's
   bool keep_index = true;
   std::function<bool(std::uint64_t files)> progress;  // now and then, from the calling thread; false stops
   std::function<void(const std::string&)> warn;
+  // Given: a shard that cannot be read through is reported here, and what could be read of it counts.
+  std::function<void(const Error&)> on_bad_shard;
 };
 
 // A path, glob or brace pattern. A folder of folders has a class a folder; a folder of files is
-// flat; one .npy file is an array of samples.
+// flat; one .npy file is an array of samples; .tar and .tfrecord files are shards of one data set;
+// a .csv or .jsonl file names its samples.
 Result<SourcePtr> open_source(const std::string& uri, const OpenOptions& options = {});
 
 // The same samples, fewer of them, in the order given.
@@ -108,5 +190,10 @@ struct Split {
 // A seeded random division: round(fraction * size) samples, and the rest. Each keeps the
 // source's order.
 Result<Split> split(const SourcePtr& source, double fraction, std::uint64_t seed);
+
+// Several sources with the same fields as one. Without weights every sample of each comes once an
+// epoch; with weights each part makes up that share of the samples, and small parts come round
+// more often.
+Result<SourcePtr> mix(std::vector<SourcePtr> parts, std::vector<double> weights);
 
 }  // namespace penstock

@@ -145,14 +145,18 @@ class LoaderHandle {
       }
     }
     nb::list out;
+    const auto as_array = as_numpy ? numpy_array : dlpack_array;
     for (BatchField& field : batch.fields) {
-      if (field.data == nullptr) {
-        nb::list texts;
-        for (const std::string& text : field.texts) texts.append(file_text(text));
-        out.append(texts);
-      } else {
-        out.append((as_numpy ? numpy_array : dlpack_array)(field.data, field.spec, batch.memory));
+      if (field.form == BatchForm::kArray) {
+        out.append(as_array(field.data, field.spec, batch.memory));
+        continue;
       }
+      nb::list samples;
+      for (const std::string& text : field.texts)
+        samples.append(field.kind == FieldKind::kBytes ? nb::object(nb::bytes(text.data(), text.size()))
+                                                       : file_text(text));
+      for (const BatchField::Item& item : field.items) samples.append(as_array(item.data, item.spec, batch.memory));
+      out.append(samples);
     }
     return nb::make_tuple(batch.size, out);
   }
@@ -171,7 +175,7 @@ class LoaderHandle {
   nb::dict state() const {
     const LoaderState state = use([](Loader& loader) { return loader.state(); });
     nb::dict out;
-    out["version"] = 1;
+    out["version"] = 2;
     out["fingerprint"] = state.fingerprint;
     out["order"] = state.order;
     out["list"] = state.list;
@@ -179,6 +183,7 @@ class LoaderHandle {
     out["epoch"] = state.epoch;
     out["position"] = state.position;
     out["epoch_size"] = state.epoch_size;
+    out["bucket_run"] = state.bucket_run;
     return out;
   }
 
@@ -189,10 +194,10 @@ class LoaderHandle {
         raise({ErrorCode::kInvalidArgument, std::string("the state lacks \"") + name + "\"", {}, false});
       return found->second;
     };
-    if (get("version") != 1)
+    if (get("version") != 2)
       raise({ErrorCode::kInvalidArgument, "the state is of another version", {}, false});
     const LoaderState own{get("fingerprint"), get("order"),    get("list"),      get("seed"),
-                          get("epoch"),       get("position"), get("epoch_size")};
+                          get("epoch"),       get("position"), get("epoch_size"), get("bucket_run")};
     value_or_raise(use([&](Loader& loader) { return loader.load_state(own); }));
   }
 
@@ -203,15 +208,15 @@ class LoaderHandle {
     return names;
   }
 
-  // name, dtype, shape of one sample; dtype "text" for lists.
+  // name, dtype (text, json, bytes for such lists), shape of one sample (-1: varies), form.
   nb::list sample_fields() const {
     nb::list out;
     for (const BatchField& field : use([](Loader& loader) { return loader.sample_fields(); })) {
       nb::list shape;
       for (const std::int64_t extent : field.spec.shape) shape.append(extent);
-      out.append(nb::make_tuple(field.name,
-                                field.texts.empty() ? std::string(name_of(field.spec.dtype)) : "text",
-                                nb::tuple(shape)));
+      const char* form = field.form == BatchForm::kArray ? "array" : field.form == BatchForm::kList ? "list" : "texts";
+      const auto type = field.form == BatchForm::kTexts ? name_of(field.kind) : name_of(field.spec.dtype);
+      out.append(nb::make_tuple(field.name, std::string(type), nb::tuple(shape), form));
     }
     return out;
   }
@@ -287,7 +292,9 @@ LoaderHandle open(nb::handle source, std::uint64_t batch_size, std::vector<std::
                   std::optional<std::vector<double>> weights, std::uint64_t seed, std::uint64_t epoch_size,
                   bool drop_last, std::uint32_t rank, std::uint32_t world_size, std::uint32_t local_ranks,
                   unsigned threads, std::uint64_t prefetch, std::uint64_t memory, const std::string& on_error,
-                  double max_skip, std::optional<std::string> dtype, const std::string& layout) {
+                  double max_skip, const std::string& collate, double pad_value, std::string bucket_by,
+                  std::optional<std::vector<std::uint64_t>> bucket_lengths, std::optional<std::string> dtype,
+                  const std::string& layout) {
   LoaderOptions options;
   options.batch_size = batch_size;
   options.fields = std::move(fields);
@@ -315,6 +322,12 @@ LoaderHandle open(nb::handle source, std::uint64_t batch_size, std::vector<std::
       choose<OnError>("on_error", on_error,
                       {{"raise", OnError::kRaise}, {"skip", OnError::kSkip}, {"replace", OnError::kReplace}});
   options.max_skip = max_skip;
+  options.collate = choose<Collate>(
+      "collate", collate, {{"stack", Collate::kStack}, {"pad", Collate::kPad}, {"list", Collate::kList}});
+  options.pad_value = pad_value;
+  options.bucket_by = std::move(bucket_by);
+  if (bucket_lengths)
+    options.bucket_lengths = std::make_shared<const std::vector<std::uint64_t>>(std::move(*bucket_lengths));
   if (dtype) options.dtype = parse_dtype(*dtype);
   options.layout =
       choose<BatchLayout>("layout", layout, {{"NCHW", BatchLayout::kNchw}, {"NHWC", BatchLayout::kNhwc}});
@@ -350,7 +363,8 @@ void bind_loader(nb::module_& m) {
   m.def("open_loader", &open, "source"_a, nb::kw_only(), "batch_size"_a, "fields"_a, "renamed"_a,
         "transforms"_a, "shuffle"_a, "shuffle_window"_a, "sampler"_a.none(), "weights"_a.none(), "seed"_a,
         "epoch_size"_a, "drop_last"_a, "rank"_a, "world_size"_a, "local_ranks"_a, "threads"_a, "prefetch"_a,
-        "memory"_a, "on_error"_a, "max_skip"_a, "dtype"_a.none(), "layout"_a);
+        "memory"_a, "on_error"_a, "max_skip"_a, "collate"_a, "pad_value"_a, "bucket_by"_a, "bucket_lengths"_a.none(),
+        "dtype"_a.none(), "layout"_a);
 }
 
 }  // namespace penstock::python

@@ -1,6 +1,7 @@
 #include "penstock/source.h"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -23,9 +24,18 @@ struct SourceHandle {
 
 std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
-SourceHandle open(const nb::bytes& uri, const std::string& kind, const nb::bytes& masks, bool keep_index,
+SourceHandle open(const nb::bytes& uri, const std::string& kind, const nb::bytes& masks, const nb::bytes& root,
+                  std::vector<std::pair<std::string, std::string>> columns,
+                  std::map<std::string, std::string> field_kinds, bool verify, bool keep_index,
                   const nb::object& progress, const nb::object& warn) {
-  OpenOptions options{kind, text_of(masks), "", keep_index, {}, {}};
+  OpenOptions options;
+  options.kind = kind;
+  options.masks = text_of(masks);
+  options.root = text_of(root);
+  options.columns = std::move(columns);
+  options.field_kinds = std::move(field_kinds);
+  options.verify_checksums = verify;
+  options.keep_index = keep_index;
   if (!progress.is_none())
     options.progress = [&](std::uint64_t files) {
       nb::gil_scoped_acquire gil;
@@ -88,8 +98,13 @@ void bind_sources(nb::module_& m) {
         const Split parts = value_or_raise(split(self.source, fraction, seed));
         return std::pair{SourceHandle{parts.first}, SourceHandle{parts.second}};
       });
-  m.def("open_source", &open, "uri"_a, "kind"_a, "masks"_a, "keep_index"_a, "progress"_a = nb::none(),
-        "warn"_a = nb::none());
+  m.def("open_source", &open, "uri"_a, nb::kw_only(), "kind"_a, "masks"_a, "root"_a, "columns"_a, "field_kinds"_a,
+        "verify"_a, "keep_index"_a, "progress"_a = nb::none(), "warn"_a = nb::none());
+  m.def("mix_sources", [](const std::vector<nb::handle>& parts, std::vector<double> weights) {
+    std::vector<SourcePtr> sources;
+    for (const nb::handle part : parts) sources.push_back(source_of(part));
+    return SourceHandle{value_or_raise(mix(std::move(sources), std::move(weights)))};
+  });
 }
 
 }  // namespace penstock::python

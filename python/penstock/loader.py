@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import difflib
+import json
 import logging
 import os
 import weakref
@@ -30,8 +31,9 @@ _alive: "weakref.WeakSet[Loader]" = weakref.WeakSet()
 class Loader:
     """Iterates over batches; each ``iter()`` is the next epoch.
 
-    ``source``: a path (class folders or a flat folder of images, .npy files), a glob or brace
-    pattern, or a source object (``penstock.ImageFolder``, ``penstock.Npy``).
+    ``source``: a path (class folders or a flat folder of images, .npy files, .tar and .tfrecord
+    shards, a .csv or .jsonl table), a glob or brace pattern, or a source object
+    (``penstock.ImageFolder``, ``Tar``, ``TFRecord``, ``Manifest``, ``Npy``, ``Mix``).
 
     A batch is a tuple in field order (``images, labels``), a dict where `fields` is a dict, the
     bare array where there is one field and `fields` is not given.
@@ -50,6 +52,12 @@ class Loader:
     Trouble
         on_error: "raise", "skip" (the batch is shorter) or "replace" (a stand-in chosen by the
         seed); max_skip: the share of an epoch that may be bad (one sample always may).
+    Samples of different size
+        collate: "stack" (all have one shape), "pad" (each field that varies is padded with
+        `pad_value` to the largest of the batch and followed by a field ``<name>_lengths``), "list"
+        (such a field is a list of arrays), or a function that gets the list of samples. bucket_by:
+        a field whose stored length, or one number a sample, brings samples of like length into
+        one batch; every sample still comes once an epoch.
     Result
         fields: a list chooses and orders, a dict renames; every source also has "key".
         transform: a list for the first image or array, or a dict of lists by field. output:
@@ -66,7 +74,9 @@ class Loader:
                  rank: int | None = None, world_size: int | None = None,
                  threads: int | None = None, prefetch: int | None = None,
                  memory: Union[int, str, None] = None, cache: None = None,
-                 on_error: str = "raise", max_skip: float = 0.001, collate: str = "stack",
+                 on_error: str = "raise", max_skip: float = 0.001,
+                 collate: Union[str, Callable[[list], Any]] = "stack", pad_value: float = 0,
+                 bucket_by: Union[str, Sequence[int], None] = None,
                  output: str | None = None, device: str = "cpu", dtype: str | None = None,
                  layout: str = "NCHW", kind: str | None = None, **unknown: Any):
         if unknown:
@@ -75,8 +85,8 @@ class Loader:
             raise ValueError("cache= is not part of this version yet")
         if str(device) != "cpu":
             raise ValueError(f"device={device!r}: this version delivers to \"cpu\"")
-        if collate != "stack":
-            raise ValueError(f"collate={collate!r}: this version has \"stack\"")
+        if not callable(collate) and collate not in ("stack", "pad", "list"):
+            raise ValueError(f'collate={collate!r}: wants "stack", "pad", "list" or a function')
         self.source = open_source(source, kind)
         self._output = choose_output(output)
         self._ranks = self._choose_ranks(rank, world_size)
@@ -111,8 +121,14 @@ class Loader:
             local_ranks=self._ranks.local_ranks, threads=_threads(threads),
             prefetch=0 if prefetch is None else _count("prefetch", prefetch),
             memory=0 if memory is None else parse_bytes(memory), on_error=on_error, max_skip=float(max_skip),
+            collate="list" if callable(collate) else collate, pad_value=float(pad_value),
+            bucket_by=bucket_by if isinstance(bucket_by, str) else "",
+            bucket_lengths=None if bucket_by is None or isinstance(bucket_by, str) else
+            [_count("bucket_by", n, least=0) for n in bucket_by],
             dtype=dtype, layout="NHWC" if self._channels_last else layout)
         self.batch_size = batch_size
+        self._collate = collate if callable(collate) else None
+        self._forms = [(form, dtype) for _, dtype, _, form in self._core.sample_fields()]
         self._names = self._core.field_names()
         self._single = self._bare and len(self._names) == 1
         self._turned = self._fields_to_turn(field_steps, renamed) if self._channels_last else frozenset()
@@ -164,7 +180,7 @@ class Loader:
                 return True
             return is_image(derived_from) if derived_from else self.source.fields.get(renamed.get(name, name)) == "image"
 
-        return frozenset(i for i, (name, _, shape) in enumerate(self._core.sample_fields())
+        return frozenset(i for i, (name, _, shape, _) in enumerate(self._core.sample_fields())
                          if len(shape) == 3 and shape[2] <= 4 and is_image(name))
 
     def _draw_samples(self, epoch: int) -> None:
@@ -242,8 +258,9 @@ class Loader:
         ranks = self._ranks
         if self._process != os.getpid():
             return f"<penstock.Loader {self.source.uri!r}, made in another process>"
-        shapes = ", ".join(f"{name} {dtype} {list(shape)}" if dtype != "text" else f"{name} (list)"
-                           for name, dtype, shape in self._core.sample_fields())
+        shapes = ", ".join(f"{name} ({dtype})" if form == "texts" else
+                           f"{name} {dtype} {str(list(shape)).replace('-1', '?')}"
+                           for name, dtype, shape, form in self._core.sample_fields())
         return (f"<penstock.Loader {self.source.uri!r}: {self.source.kind}, {len(self.source)} samples, "
                 f"batch {self.batch_size} of {shapes}; rank {ranks.rank} of {ranks.world_size} "
                 f"({ranks.found_by}); output {self._output}>")
@@ -262,15 +279,30 @@ class Loader:
             if got is None:
                 raise StopIteration
             samples, arrays = got
-            batch = [a if isinstance(a, list) else self._convert(a) for a in arrays]
-            for i in self._turned:
-                batch[i] = channels_first(batch[i])
+            batch = [self._finish_field(i, a) for i, a in enumerate(arrays)]
             # A batch of nothing but bad samples: ranks must keep step, one rank need not.
             if self._slice_world > 1 or samples > 0:
                 break
+        if self._collate is not None:
+            return self._collate([self._arrange(values) for values in zip(*batch)])
+        return self._arrange(batch)
+
+    def _arrange(self, values: Sequence[Any]) -> Any:
         if self._as_dict:
-            return dict(zip(self._names, batch))
-        return batch[0] if self._single else tuple(batch)
+            return dict(zip(self._names, values))
+        return values[0] if self._single else tuple(values)
+
+    def _finish_field(self, place: int, values: Any) -> Any:
+        """What the engine delivered, as the user's library has it."""
+        form, dtype = self._forms[place]
+        if form == "texts":
+            return [json.loads(text) for text in values] if dtype == "json" else values
+        if form == "list":
+            return [self._turn(place, self._convert(value)) for value in values]
+        return self._turn(place, self._convert(values))
+
+    def _turn(self, place: int, array: Any) -> Any:
+        return channels_first(array) if place in self._turned else array
 
 
 class _Epoch:

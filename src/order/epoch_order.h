@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "penstock/result.h"
+#include "penstock/source.h"
 
 namespace penstock {
 
@@ -25,10 +27,16 @@ struct OrderSpec {
   std::uint64_t seed = 0;
   std::uint64_t unit_samples = 1;   // samples a storage unit (kWindow)
   std::uint64_t window_units = 16;  // units a window (kWindow)
+  std::shared_ptr<const StorageUnits> units;  // where they differ in size or can only be read forward
   // At most one of the two: positions name entries of a list, or are drawn by weight with
   // replacement.
   std::shared_ptr<const std::vector<std::uint64_t>> indices;
   std::shared_ptr<const std::vector<double>> weights;
+  // The source is a mixture: its parts are drawn from by weight, each gone through by itself.
+  std::optional<Source::Mixture> mixture;
+  // Samples of like length are brought together in runs of `bucket_run`, within windows.
+  std::shared_ptr<const std::vector<std::uint64_t>> lengths;
+  std::uint64_t bucket_run = 0;
 };
 
 class EpochOrder {

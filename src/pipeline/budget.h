@@ -9,13 +9,16 @@ namespace penstock {
 
 struct BudgetRequest {
   std::uint64_t budget_bytes = 0;
-  std::uint64_t batch_bytes = 0;
+  std::uint64_t batch_bytes = 0;     // the block of a batch
+  std::uint64_t variable_bytes = 0;  // of a batch, roughly: what varies from sample to sample; 0: nothing does
+  std::uint64_t stream_bytes = 0;    // for blocks of compressed shards
   unsigned threads = 1;
   std::uint64_t prefetch = 0;  // wanted by the user; 0: choose
 };
 
 struct BudgetPlan {
   std::uint64_t batch_area_bytes = 0;     // batches in the making, waiting, lent and free
+  std::uint64_t variable_area_bytes = 0;  // texts and ragged arrays, likewise
   std::uint64_t scratch_share_bytes = 0;  // a worker
   std::uint64_t scratch_pot_bytes = 0;    // for one large sample at a time
   std::uint64_t prefetch = 0;             // batches in the making or waiting

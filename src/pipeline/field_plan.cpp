@@ -49,9 +49,13 @@ class Planner {
   Result<SamplePlan> run() {
     std::vector<std::string> wanted = options_.fields;
     if (wanted.empty()) {
-      for (const FieldInfo& field : source_->fields()) wanted.push_back(field.name);
+      for (const FieldInfo& field : source_->fields())
+        if (field.is_everywhere) wanted.push_back(field.name);
       for (const FieldTransform& transform : options_.transforms)
         if (!transform.derive_from.empty()) wanted.push_back(transform.field);
+      if (wanted.empty())
+        return fail(ErrorCode::kInvalidArgument,
+                    fmt::format("no field is in every sample; choose of {} by fields=", fmt::join(known_, ", ")));
     }
     for (const std::string& name : wanted) {
       const auto index = add(name, 0);
@@ -106,10 +110,11 @@ class Planner {
       if (found == fields.end()) return unknown_field(source_name(name, options_), known_);
       field.source_field = static_cast<int>(found - fields.begin());
       field.kind = found->kind;
+      field.form = found->form;
     }
-    if (field.kind == FieldKind::kText && transforms)
+    if (field.kind >= FieldKind::kText && transforms)
       return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("field \"{}\" is text; transforms do not apply", name));
+                  fmt::format("field \"{}\" is {}; transforms do not apply", name, name_of(field.kind)));
     auto program = compile(transforms, field.kind, options_);
     if (!program) {
       program.error().message += fmt::format(" (field \"{}\")", name);

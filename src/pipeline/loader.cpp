@@ -18,6 +18,7 @@ constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kLargestBatch = 1 << 24;
 constexpr std::size_t kErrorsListed = 100;
 constexpr std::uint64_t kSamplesToProbe = 32;
+constexpr std::uint64_t kBytesOfAText = 1024;  // a caption; texts that are longer only shorten the queue
 constexpr double kShareOfWaiting = 0.05;  // a consumer that waits less than this is the slow one
 
 std::unexpected<Error> bad_option(std::string message) {
@@ -36,15 +37,70 @@ Status check_options(const LoaderOptions& options) {
   return {};
 }
 
-Shuffle shuffle_for(ShuffleMode mode) {
-  // Every source of this version can read single samples, so "auto" is a full permutation.
+// Without reading a sample: the index knows how many bytes each field takes.
+Result<std::vector<std::uint64_t>> lengths_of(const Source& source, const LoaderOptions& options) {
+  const auto renamed = options.renamed.find(options.bucket_by);
+  const std::string& name = renamed == options.renamed.end() ? options.bucket_by : renamed->second;
+  const auto found = std::ranges::find(source.fields(), name, &FieldInfo::name);
+  if (found == source.fields().end())
+    return bad_option(fmt::format("bucket_by=\"{}\": there is no such field", options.bucket_by));
+  const auto field = static_cast<std::size_t>(found - source.fields().begin());
+  std::vector<std::uint64_t> lengths(source.size());
+  for (std::uint64_t sample = 0; sample < source.size(); ++sample) {
+    if (found->form == FieldForm::kIndex) {
+      const IndexValue value = source.value(sample, field);
+      if (const auto* integer = std::get_if<std::int64_t>(&value))
+        lengths[sample] = static_cast<std::uint64_t>(std::max<std::int64_t>(*integer, 0));
+      else if (const auto* text = std::get_if<std::string>(&value))
+        lengths[sample] = text->size();
+      else
+        return bad_option(fmt::format("bucket_by=\"{}\": wants whole numbers", options.bucket_by));
+    } else if (const auto extent = source.extent(sample, field)) {
+      lengths[sample] = extent->length;
+    }
+  }
+  return lengths;
+}
+
+// Decided by the format, never by timing: what can only be read forward is shuffled in windows.
+Shuffle shuffle_for(ShuffleMode mode, const Source& source) {
   switch (mode) {
     case ShuffleMode::kOff: return Shuffle::kNone;
     case ShuffleMode::kWindow: return Shuffle::kWindow;
-    case ShuffleMode::kAuto:
+    case ShuffleMode::kAuto: return source.is_forward_only() ? Shuffle::kWindow : Shuffle::kFull;
     case ShuffleMode::kFull: return Shuffle::kFull;
   }
   return Shuffle::kNone;
+}
+
+Result<OrderSpec> order_for(const Source& source, const LoaderOptions& options) {
+  OrderSpec order;
+  order.samples = source.size();
+  order.epoch_size = options.epoch_size;
+  order.shuffle = shuffle_for(options.shuffle, source);
+  order.seed = options.seed;
+  order.unit_samples = source.unit_samples();
+  order.window_units = options.shuffle_window;
+  order.indices = options.sampler;
+  order.weights = options.weights;
+  order.lengths = options.bucket_lengths;
+  if (source.is_forward_only() && (order.shuffle == Shuffle::kFull || options.sampler || options.weights ||
+                                   order.lengths || !options.bucket_by.empty()))
+    return fail(ErrorCode::kUnsupported,
+                "compressed shards can only be read forward: shuffle=True goes through them in windows; full "
+                "shuffles, samplers, weights and buckets need uncompressed ones",
+                {source.uri(), -1, -1, -1});
+  if (order.shuffle == Shuffle::kWindow && !options.sampler) order.units = source.units();
+  if (source.mixture() != nullptr) order.mixture = *source.mixture();
+  if (!options.bucket_by.empty()) {
+    auto lengths = lengths_of(source, options);
+    if (!lengths) return std::unexpected(std::move(lengths).error());
+    order.lengths = std::make_shared<const std::vector<std::uint64_t>>(std::move(*lengths));
+  }
+  // Ranks of one step then have samples of like length too.
+  if (order.lengths) order.bucket_run = options.batch_size * options.world_size;
+  PENSTOCK_CHECK(check_order(order));
+  return order;
 }
 
 std::int64_t wall_clock_ns() {
@@ -53,33 +109,44 @@ std::int64_t wall_clock_ns() {
       .count();
 }
 
+struct SampleShape {
+  std::vector<LayoutField> fields;
+  std::uint64_t variable_bytes = 0;  // of the sample that was looked at
+};
+
+// Known without looking at a sample, and the same for all.
+std::optional<ArraySpec> fixed_spec(const SamplePlan& plan, const FieldPlan& field) {
+  if (field.kind == FieldKind::kInteger && field.program.keeps(DType::kInt64)) return ArraySpec{DType::kInt64, {}};
+  const ArrayLayout* layout = field.kind == FieldKind::kArray && field.source_field >= 0
+                                  ? plan.source->array_layout(static_cast<std::size_t>(field.source_field))
+                                  : nullptr;
+  if (layout && field.form == FieldForm::kElements && field.program.keeps(layout->spec.dtype)) return layout->spec;
+  return field.program.fixed_spec();
+}
+
 // Types and shapes of a sample's fields: from the transforms where they fix them, else from the
 // first sample that can be read.
-Result<std::vector<BatchField>> find_specs(const SamplePlan& plan, std::uint64_t budget_bytes) {
+Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& options, std::uint64_t budget_bytes,
+                               StreamBlocks* streams) {
   std::vector<std::optional<ArraySpec>> specs(plan.fields.size());
   bool complete = true;
   for (std::size_t i = 0; i < plan.fields.size(); ++i) {
     const FieldPlan& field = plan.fields[i];
-    if (field.is_key || !field.is_delivered) continue;
-    specs[i] = field.program.fixed_spec();
-    const ArrayLayout* layout = field.kind == FieldKind::kArray && field.source_field >= 0
-                                    ? plan.source->array_layout(static_cast<std::size_t>(field.source_field))
-                                    : nullptr;
-    if (layout && field.program.keeps(layout->spec.dtype)) specs[i] = layout->spec;
-    if (field.kind == FieldKind::kInteger && field.program.keeps(DType::kInt64))
-      specs[i] = ArraySpec{DType::kInt64, {}};
+    if (field.kind >= FieldKind::kText || !field.is_delivered) continue;
+    specs[i] = fixed_spec(plan, field);
     complete = complete && specs[i];
   }
+  const std::vector<std::optional<ArraySpec>> fixed = specs;
   if (!complete) {
     Ledger ledger(budget_bytes);
     ScratchBudget budget(ledger, budget_bytes, 0);
     WorkerCounters counters;
-    SampleWorker worker(plan, budget, counters);
+    SampleWorker worker(plan, budget, counters, streams);
     const std::uint64_t tries = std::min(plan.source->size(), kSamplesToProbe);
     std::optional<Error> first_error;
     Result<std::vector<ArraySpec>> measured;
     for (std::uint64_t sample = 0; sample < tries; ++sample) {
-      measured = worker.measure(sample * plan.source->size() / tries);
+      measured = worker.measure(streams ? sample : sample * plan.source->size() / tries);
       if (measured) break;
       if (!first_error) first_error = measured.error();
     }
@@ -87,28 +154,66 @@ Result<std::vector<BatchField>> find_specs(const SamplePlan& plan, std::uint64_t
     for (std::size_t i = 0; i < specs.size(); ++i)
       if (!specs[i]) specs[i] = (*measured)[i];
   }
-  std::vector<BatchField> fields(
-      static_cast<std::size_t>(std::ranges::count_if(plan.delivered_as, [](int i) { return i >= 0; })));
-  for (std::size_t i = 0; i < plan.fields.size(); ++i) {
-    if (plan.delivered_as[i] < 0) continue;
-    BatchField& field = fields[static_cast<std::size_t>(plan.delivered_as[i])];
-    field.name = plan.fields[i].name;
-    if (plan.fields[i].is_key)
-      field.texts.emplace_back();
-    else
-      field.spec = *specs[i];
+  const auto delivered =
+      static_cast<std::size_t>(std::ranges::count_if(plan.delivered_as, [](int i) { return i >= 0; }));
+  std::vector<std::size_t> plan_field(delivered);
+  for (std::size_t i = 0; i < plan.fields.size(); ++i)
+    if (plan.delivered_as[i] >= 0) plan_field[static_cast<std::size_t>(plan.delivered_as[i])] = i;
+  SampleShape shape;
+  for (const std::size_t i : plan_field) {
+    LayoutField field;
+    field.field.name = plan.fields[i].name;
+    field.field.kind = plan.fields[i].kind;
+    if (field.field.kind >= FieldKind::kText) {
+      field.placement = Placement::kText;
+      field.field.form = BatchForm::kTexts;
+      shape.variable_bytes += kBytesOfAText;
+    } else {
+      field.field.spec = *specs[i];
+      const bool varies = !fixed[i] && !specs[i]->shape.empty();
+      if (varies && options.collate != Collate::kStack) {
+        shape.variable_bytes += specs[i]->bytes() * (options.collate == Collate::kPad ? 2 : 1);
+        field.placement = options.collate == Collate::kPad ? Placement::kPad : Placement::kPart;
+        if (options.collate == Collate::kList) field.field.form = BatchForm::kList;
+        std::ranges::fill(field.field.spec.shape, -1);
+      }
+    }
+    shape.fields.push_back(std::move(field));
   }
-  return fields;
+  return shape;
 }
 
-double batch_mib(const BatchField& field, const LoaderOptions& options) {
-  return static_cast<double>(field.spec.bytes()) * static_cast<double>(options.batch_size) / kMiB;
+// Behind each padded field, the shapes that its samples had.
+void add_lengths(std::vector<LayoutField>& fields, SamplePlan& plan) {
+  std::vector<LayoutField> out;
+  std::vector<int> moved;
+  for (LayoutField& field : fields) {
+    moved.push_back(static_cast<int>(out.size()));
+    const bool padded = field.placement == Placement::kPad;
+    const auto rank = static_cast<std::int64_t>(field.field.spec.shape.size());
+    const std::string name = field.field.name + "_lengths";
+    if (padded) field.lengths = static_cast<int>(out.size()) + 1;
+    out.push_back(std::move(field));
+    if (!padded) continue;
+    LayoutField lengths;
+    lengths.field.name = name;
+    lengths.field.spec = {DType::kInt64, rank == 1 ? Shape{} : Shape{rank}};
+    out.push_back(std::move(lengths));
+  }
+  for (int& place : plan.delivered_as)
+    if (place >= 0) place = moved[static_cast<std::size_t>(place)];
+  fields = std::move(out);
+}
+
+double batch_mib(const LayoutField& field, const LoaderOptions& options) {
+  return static_cast<double>(field.field.spec.bytes()) * static_cast<double>(options.batch_size) / kMiB;
 }
 
 class PipelineLoader final : public Loader {
  public:
   PipelineLoader(SamplePlan plan, const LoaderOptions& options, OrderSpec order, SlotLayout layout,
-                 std::uint64_t budget_bytes, const BudgetPlan& budget, unsigned threads, std::string tuning)
+                 std::shared_ptr<Ledger> ledger, std::unique_ptr<StreamBlocks> streams, const BudgetPlan& budget,
+                 unsigned threads, std::string tuning)
       : plan_(std::move(plan)),
         options_(options),
         order_(std::move(order)),
@@ -116,8 +221,10 @@ class PipelineLoader final : public Loader {
         budget_(budget),
         threads_(threads),
         tuning_(std::move(tuning)),
-        ledger_(std::make_shared<Ledger>(budget_bytes)),
-        pool_(std::make_shared<BatchPool>(ledger_, layout_.batch_bytes(), budget.batch_area_bytes)) {
+        ledger_(std::move(ledger)),
+        pool_(std::make_shared<BatchPool>(ledger_, layout_.batch_bytes(), budget.batch_area_bytes)),
+        room_(std::make_shared<VariableRoom>(ledger_, budget.variable_area_bytes)),
+        streams_(std::move(streams)) {
     start_workers();
   }
 
@@ -192,7 +299,8 @@ class PipelineLoader final : public Loader {
                       options_.seed,
                       next_epoch_,
                       next_position_,
-                      epoch_positions()};
+                      epoch_positions(),
+                      order_.bucket_run};
     if (!moved_ && (failed_ || (in_epoch_ && delivered_batches_ < slice_.batches()))) {
       state.epoch = epoch_;
       state.position = slice_.position_after(delivered_batches_);
@@ -211,6 +319,10 @@ class PipelineLoader final : public Loader {
     if (state.position > 0 && state.list != list_fingerprint(order_))
       return bad_option("the state belongs to another list of the sampler's");
     if (state.position > epoch_positions()) return bad_option("the state is past the end of the epoch");
+    if ((state.bucket_run == 0) != (order_.bucket_run == 0))
+      return bad_option("the state belongs to another order (bucket_by differs)");
+    // The order stays what it was, also where batches or ranks are others now.
+    order_.bucket_run = state.bucket_run;
     if (scheduler_) scheduler_->cancel();
     close_epoch();
     failed_ = moved_ = false;
@@ -239,7 +351,11 @@ class PipelineLoader final : public Loader {
     return stats;
   }
 
-  std::vector<BatchField> sample_fields() const override { return layout_.fields(); }
+  std::vector<BatchField> sample_fields() const override {
+    std::vector<BatchField> fields;
+    for (std::size_t i = 0; i < layout_.size(); ++i) fields.push_back(layout_.field(i));
+    return fields;
+  }
   const Source& source() const override { return *plan_.source; }
 
   void close() override {
@@ -254,12 +370,14 @@ class PipelineLoader final : public Loader {
     scheduler_ = std::make_unique<Scheduler>(Scheduler::Setup{plan_,
                                                               layout_,
                                                               pool_,
+                                                              room_,
                                                               ledger_,
+                                                              streams_.get(),
                                                               budget_.scratch_share_bytes,
                                                               budget_.scratch_pot_bytes,
                                                               threads_,
                                                               budget_.prefetch,
-                                                              {options_.on_error, options_.seed}});
+                                                              {options_.on_error, options_.seed, options_.pad_value}});
   }
 
   std::uint64_t epoch_positions() const {
@@ -313,19 +431,33 @@ class PipelineLoader final : public Loader {
     if (current_.counts.batches == 1) current_.first_batch_seconds = seconds_between(epoch_began_, now);
     if (totals_.batches == 1) first_batch_seconds_ = seconds_between(constructed_, now);
     ++deliver_.items;
-    deliver_.bytes += batch.kept * layout_.sample_bytes();
+    deliver_.bytes += batch.kept * layout_.sample_bytes() + batch.variable_bytes;
     out.size = batch.kept;
-    out.fields = layout_.fields();
-    for (std::size_t i = 0; i < out.fields.size(); ++i) {
-      BatchField& field = out.fields[i];
-      field.spec.shape.insert(field.spec.shape.begin(), static_cast<std::int64_t>(batch.kept));
-      if (layout_.is_text(i))
-        field.texts = std::move(batch.texts[i]);
-      else
-        field.data = layout_.slot(static_cast<std::byte*>(batch.memory.get()), i, 0).data();
-    }
+    out.fields.resize(layout_.size());
+    for (std::size_t i = 0; i < layout_.size(); ++i) out.fields[i] = field_of(batch, i);
     out.memory = std::move(batch.memory);
     deliver_.seconds += seconds_between(now, Clock::now());
+  }
+
+  BatchField field_of(FinishedBatch& batch, std::size_t i) const {
+    BatchField field = layout_.field(i);
+    switch (layout_.placement(i)) {
+      case Placement::kSlot: field.data = layout_.slot(batch.block, i, 0).data(); break;
+      case Placement::kText:
+        field.texts = std::move(batch.contents->texts[i]);
+        field.spec.shape.clear();
+        break;
+      case Placement::kPart:
+        for (Part& part : batch.contents->parts[i]) field.items.push_back({part.spec, part.data.get()});
+        field.spec.shape.clear();
+        break;
+      case Placement::kPad:
+        field.data = batch.contents->padded[i].data();
+        field.spec.shape = batch.contents->padded_shapes[i];
+        break;
+    }
+    field.spec.shape.insert(field.spec.shape.begin(), static_cast<std::int64_t>(batch.kept));
+    return field;
   }
 
   std::array<StageStats, kStages> all_stages() const {
@@ -379,6 +511,8 @@ class PipelineLoader final : public Loader {
   const std::string tuning_;
   const std::shared_ptr<Ledger> ledger_;
   const std::shared_ptr<BatchPool> pool_;
+  const std::shared_ptr<VariableRoom> room_;
+  const std::unique_ptr<StreamBlocks> streams_;
 
   std::uint64_t next_epoch_ = 0, next_position_ = 0;  // where start_epoch() begins
   std::uint64_t epoch_ = 0, start_position_ = 0, delivered_batches_ = 0;
@@ -404,10 +538,8 @@ class PipelineLoader final : public Loader {
 
 Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptions& options) {
   PENSTOCK_CHECK(check_options(options));
-  OrderSpec order{source->size(),  options.epoch_size,     shuffle_for(options.shuffle),
-                  options.seed,    source->unit_samples(), options.shuffle_window,
-                  options.sampler, options.weights};
-  PENSTOCK_CHECK(check_order(order));
+  auto order = order_for(*source, options);
+  if (!order) return std::unexpected(std::move(order).error());
   auto plan = plan_fields(source, options);
   if (!plan) return std::unexpected(std::move(plan).error());
   plan->opened_at_ns = wall_clock_ns();
@@ -415,29 +547,41 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
   const std::uint32_t local = std::max(1u, options.local_ranks);
   const std::uint64_t memory =
       options.memory_bytes ? options.memory_bytes : std::max(free_memory_bytes() / 4 / local, 64 * kMiB);
-  auto fields = find_specs(*plan, memory);
-  if (!fields) return std::unexpected(std::move(fields).error());
+  auto ledger = std::make_shared<Ledger>(memory);
+  std::unique_ptr<StreamBlocks> streams;
+  std::uint64_t stream_bytes = 0;
+  if (source->is_forward_only()) {
+    const std::uint64_t window = order->shuffle == Shuffle::kWindow ? options.shuffle_window : 1;
+    stream_bytes = StreamBlocks::bytes_for(*source, window);
+    streams = std::make_unique<StreamBlocks>(*source, *ledger, stream_bytes, std::max<std::uint64_t>(window, 2));
+  }
+  auto shape = find_shape(*plan, options, memory, streams.get());
+  if (!shape) return std::unexpected(std::move(shape).error());
   const unsigned threads = options.threads ? options.threads : std::max(1u, usable_cpus() / local);
-  for (const BatchField& field : *fields)  // before any size is multiplied out: it might wrap around
-    if (field.texts.empty() && field.spec.bytes() > memory / options.batch_size)
+  for (const LayoutField& field : shape->fields)  // before any size is multiplied out: it might wrap around
+    if (field.placement == Placement::kSlot && field.field.spec.bytes() > memory / options.batch_size)
       return fail(ErrorCode::kNoMemory,
                   fmt::format("memory budget of {:.1f} MiB is too small: one batch of {} samples takes "
                               "{:.1f} MiB; give memory= at "
                               "least {:.0f} MiB, or a smaller batch_size",
                               static_cast<double>(memory) / kMiB, options.batch_size,
                               batch_mib(field, options), std::ceil(batch_mib(field, options)) + threads + 1));
-  SlotLayout layout(std::move(*fields), options.batch_size);
+  add_lengths(shape->fields, *plan);
+  SlotLayout layout(std::move(shape->fields), options.batch_size);
 
-  const auto budget = divide_budget({memory, layout.batch_bytes(), threads, options.prefetch});
+  const std::uint64_t variable = shape->variable_bytes * options.batch_size;
+  const auto budget =
+      divide_budget({memory, layout.batch_bytes(), variable, stream_bytes, threads, options.prefetch});
   if (!budget) return std::unexpected(budget.error());
   std::string tuning = fmt::format(
       "{} threads ({}), {} batches of {:.1f} MiB ahead ({}), memory {:.0f} MiB ({})", threads,
       options.threads ? "given" : fmt::format("{} usable cores / {} local ranks", usable_cpus(), local),
-      budget->prefetch, static_cast<double>(layout.batch_bytes()) / kMiB,
+      budget->prefetch, static_cast<double>(layout.batch_bytes() + variable) / kMiB,
       options.prefetch == budget->prefetch ? "given" : "by memory", static_cast<double>(memory) / kMiB,
       options.memory_bytes ? "given" : "a quarter of what is free");
-  return std::make_unique<PipelineLoader>(std::move(*plan), options, std::move(order), std::move(layout),
-                                          memory, *budget, threads, std::move(tuning));
+  return std::make_unique<PipelineLoader>(std::move(*plan), options, std::move(*order), std::move(layout),
+                                          std::move(ledger), std::move(streams), *budget, threads,
+                                          std::move(tuning));
 }
 
 bool Loader::is_worker_thread() { return Scheduler::is_own_thread(); }

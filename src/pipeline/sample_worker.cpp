@@ -1,6 +1,7 @@
 #include "pipeline/sample_worker.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,32 +9,69 @@
 #include <new>
 
 #include "decode/npy.h"
+#include "decode/text.h"
 
 namespace penstock {
 namespace {
 
 constexpr std::size_t kMostOpenObjects = 64;
+constexpr std::uint64_t kWorthReadingOver = 64 << 10;  // a gap that costs less than another read
+constexpr std::uint64_t kBytesATextTakes = 32;         // besides its characters
+
+bool is_text(FieldKind kind) { return kind >= FieldKind::kText; }
+
+Result<View> view_of_npy(ConstBytes file) {
+  const auto header = parse_npy_header(file, Limits{});
+  if (!header) return std::unexpected(header.error());
+  PENSTOCK_CHECK(check_npy_size(*header, file.size()));
+  View view = view_of_array(file.data() + header->data_offset, header->array, header->fortran_order);
+  view.swap_bytes = header->big_endian;
+  return view;
+}
+
+Status check_text(FieldKind kind, ConstBytes text) {
+  if (kind == FieldKind::kText) return check_utf8(text);
+  if (kind == FieldKind::kJson) return check_json(text);
+  return {};
+}
 
 }  // namespace
 
-SampleWorker::SampleWorker(const SamplePlan& plan, ScratchBudget& budget, WorkerCounters& counters)
+SampleWorker::SampleWorker(const SamplePlan& plan, ScratchBudget& budget, WorkerCounters& counters,
+                           StreamBlocks* streams)
     : plan_(plan),
       scratch_(budget),
       clock_(counters),
-      context_(scratch_, clock_) {}
+      context_(scratch_, clock_),
+      streams_(streams) {
+  for (const FieldPlan& field : plan.fields)
+    if (field.source_field >= 0 && field.form != FieldForm::kIndex)
+      stored_fields_.push_back(static_cast<std::size_t>(field.source_field));
+}
 
-Status SampleWorker::fill(std::uint64_t epoch, std::uint64_t position, std::uint64_t sample,
-                          const SlotLayout& layout, std::byte* block,
-                          std::vector<std::vector<std::string>>& texts, std::uint64_t index) {
+Result<bool> SampleWorker::fill(std::uint64_t epoch, std::uint64_t position, std::uint64_t sample,
+                                const BatchTarget& batch, std::uint64_t index) {
   context_.draws = Draws(plan_.seed, epoch, position);
-  return make_sample(sample, {&layout, block, &texts, index, nullptr});
+  const Target target{&batch, index, nullptr, nullptr};
+  room_taken_ = 0;
+  is_too_early_ = false;
+  Status made = make_sample(sample, target);
+  if (made) return true;
+  drop_parts(target);
+  if (is_too_early_) return false;
+  return std::unexpected(std::move(made).error());
 }
 
 Result<std::vector<ArraySpec>> SampleWorker::measure(std::uint64_t sample) {
   std::vector<ArraySpec> specs(plan_.fields.size());
   context_.draws = Draws(plan_.seed, 0, 0);
-  PENSTOCK_CHECK(make_sample(sample, {nullptr, nullptr, nullptr, 0, &specs}));
+  PENSTOCK_CHECK(make_sample(sample, {nullptr, 0, &specs, nullptr}));
   return specs;
+}
+
+Status SampleWorker::look_at(std::uint64_t sample, const Look& look) {
+  context_.draws = Draws(plan_.seed, 0, 0);
+  return make_sample(sample, {nullptr, 0, nullptr, &look});
 }
 
 Status SampleWorker::make_sample(std::uint64_t sample, const Target& target) {
@@ -43,13 +81,14 @@ Status SampleWorker::make_sample(std::uint64_t sample, const Target& target) {
     for (std::size_t field = 0; field < plan_.fields.size() && status; ++field) {
       if (plan_.fields[field].derive_from >= 0) continue;  // made together with what it derives from
       where_ = {};
-      View value;
-      status = make_field(field, sample, target, value);
+      status = make_field(field, sample, target);
     }
   } catch (const std::bad_alloc&) {  // from the standard library; our own memory comes from the ledger
     status = fail(ErrorCode::kNoMemory, "the system has no memory left");
   }
   object_.reset();
+  block_.reset();
+  stretch_ = record_ = {};
   context_.held.reset();
   context_.picture.reset();
   context_.keep_buffer = -1;
@@ -65,34 +104,34 @@ Status SampleWorker::make_sample(std::uint64_t sample, const Target& target) {
   return status;
 }
 
-Status SampleWorker::make_field(std::size_t field, std::uint64_t sample, const Target& target, View& value) {
+Status SampleWorker::make_field(std::size_t field, std::uint64_t sample, const Target& target) {
   const FieldPlan& plan = plan_.fields[field];
-  if (plan.is_key) {
-    if (target.texts != nullptr)
-      (*target.texts)[static_cast<std::size_t>(plan_.delivered_as[field])][target.index] =
-          plan_.source->key(sample);
-    return {};
+  if (plan.is_key) return deliver_text(field, plan_.source->key(sample), target);
+  if (is_text(plan.kind)) {
+    if (plan.form == FieldForm::kIndex)
+      return deliver_text(
+          field, std::get<std::string>(plan_.source->value(sample, static_cast<std::size_t>(plan.source_field))),
+          target);
+    const auto found = find_bytes(plan, sample);
+    if (!found) return std::unexpected(found.error());
+    if (auto status = check_text(plan.kind, found->bytes); !status) {
+      // Where a value stands within a record is not known; the record is.
+      if (plan.form == FieldForm::kRecord) status.error().where.offset = -1;
+      return place_error(std::move(status).error());
+    }
+    return deliver_text(field,
+                        {reinterpret_cast<const char*>(found->bytes.data()), found->bytes.size()}, target);
   }
-  if (plan.kind == FieldKind::kInteger) {
-    label_ = plan_.source->integer(sample, static_cast<std::size_t>(plan.source_field));
-    value = view_of_array(reinterpret_cast<const std::byte*>(&label_), {DType::kInt64, {}});
-    PENSTOCK_CHECK(plan.program.run(value, context_));
-  } else if (plan.kind == FieldKind::kArray) {
+  if (plan.kind == FieldKind::kArray && plan.form <= FieldForm::kElements) {
     const auto in_place = read_in_place(field, sample, target);
     if (!in_place) return std::unexpected(in_place.error());
     if (*in_place) return {};
-    auto loaded = load_array(plan, sample);
-    if (!loaded) return std::unexpected(std::move(loaded).error());
-    value = *loaded;
-    PENSTOCK_CHECK(plan.program.run(value, context_));
-  } else {
-    auto loaded = load_image(plan, sample);
-    if (!loaded) return std::unexpected(std::move(loaded).error());
-    value = *loaded;
   }
-  clock_.mark(Stage::kTransform, 0, plan.kind == FieldKind::kInteger ? 0 : 1);
-  PENSTOCK_CHECK(deliver(field, value, target));
-  return make_derived(field, value, target);
+  auto value = load(field, sample);
+  if (!value) return std::unexpected(std::move(value).error());
+  clock_.mark(Stage::kTransform, 0, plan.form == FieldForm::kIndex ? 0 : 1);
+  PENSTOCK_CHECK(deliver(field, *value, target));
+  return make_derived(field, *value, target);
 }
 
 Status SampleWorker::make_derived(std::size_t parent, const View& value, const Target& target) {
@@ -110,48 +149,109 @@ Status SampleWorker::make_derived(std::size_t parent, const View& value, const T
   return {};
 }
 
-Status SampleWorker::deliver(std::size_t field, const View& value, const Target& target) {
+// ---- where values come from
+
+Result<View> SampleWorker::load(std::size_t field, std::uint64_t sample) {
   const FieldPlan& plan = plan_.fields[field];
-  if (target.measured != nullptr) (*target.measured)[field] = plan.program.spec_of(value);
-  if (target.layout == nullptr || !plan.is_delivered) return {};
-  const auto slot_field = static_cast<std::size_t>(plan_.delivered_as[field]);
-  const MutableBytes slot = target.layout->slot(target.block, slot_field, target.index);
-  PENSTOCK_CHECK(plan.program.store(value, target.layout->fields()[slot_field].spec, slot));
-  clock_.mark(Stage::kCollate, slot.size(), plan.kind == FieldKind::kInteger ? 0 : 1);
-  return {};
+  Result<View> view;
+  if (plan.form == FieldForm::kIndex) {
+    const IndexValue value = plan_.source->value(sample, static_cast<std::size_t>(plan.source_field));
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+      integer_ = *integer;
+      view = view_of_array(reinterpret_cast<const std::byte*>(&integer_), {DType::kInt64, {}});
+    } else {
+      real_ = static_cast<float>(std::get<double>(value));
+      view = view_of_array(reinterpret_cast<const std::byte*>(&real_), {DType::kFloat32, {}});
+    }
+  } else {
+    const auto found = find_bytes(plan, sample);
+    if (!found) return std::unexpected(found.error());
+    if (plan.kind == FieldKind::kImage || plan.kind == FieldKind::kMask)
+      return plan.program.run_image(found->bytes, decoder_, context_);
+    view = decode(plan, *found);
+    clock_.mark(Stage::kDecode, found->bytes.size());
+  }
+  if (view) PENSTOCK_CHECK(plan.program.run(*view, context_));
+  return view;
 }
 
-Result<View> SampleWorker::load_image(const FieldPlan& field, std::uint64_t sample) {
-  const Extent extent = plan_.source->extent(sample, static_cast<std::size_t>(field.source_field));
-  auto object = open(extent);
-  if (!object) return std::unexpected(std::move(object).error());
-  const auto encoded = read_encoded(extent, **object);
-  if (!encoded) return std::unexpected(encoded.error());
-  clock_.mark(Stage::kRead, encoded->size());
-  return field.program.run_image(*encoded, decoder_, context_);
+Result<View> SampleWorker::decode(const FieldPlan& field, const RecordValue& found) {
+  if (found.elements) {
+    View view = view_of_array(found.bytes.data(), *found.elements);
+    if (field.form == FieldForm::kElements) {
+      const ArrayLayout* layout = plan_.source->array_layout(static_cast<std::size_t>(field.source_field));
+      view = view_of_array(found.bytes.data(), layout->spec, layout->fortran_order);
+      view.swap_bytes = layout->swap_bytes;
+    }
+    return view;
+  }
+  if (field.kind == FieldKind::kArray) return view_of_npy(found.bytes);
+  const auto integer = parse_integer(found.bytes);
+  if (!integer) return std::unexpected(integer.error());
+  integer_ = *integer;
+  return view_of_array(reinterpret_cast<const std::byte*>(&integer_), {DType::kInt64, {}});
+}
+
+// An error whose offset counts from the beginning of what was read.
+std::unexpected<Error> SampleWorker::place_error(Error error) const {
+  if (error.where.offset >= 0) error.where.offset += where_.offset;
+  return std::unexpected(std::move(error));
+}
+
+// The bytes of a field as they are stored: a file, a part of a record, elements.
+Result<RecordValue> SampleWorker::find_bytes(const FieldPlan& field, std::uint64_t sample) {
+  const auto source_field = static_cast<std::size_t>(field.source_field);
+  const auto extent = plan_.source->extent(sample, source_field);
+  if (!extent) return std::unexpected(extent.error());
+  const auto bytes = read_encoded(*extent, sample);
+  if (!bytes) return std::unexpected(bytes.error());
+  if (field.form == FieldForm::kElements) {
+    const ArraySpec& spec = plan_.source->array_layout(source_field)->spec;
+    if (bytes->size() != spec.bytes())
+      return fail(ErrorCode::kShapeMismatch, fmt::format("{} bytes, where {} {} takes {}", bytes->size(),
+                                                         name_of(spec.dtype), spec.shape, spec.bytes()));
+    return RecordValue{*bytes, spec};
+  }
+  if (field.form != FieldForm::kRecord) return RecordValue{*bytes, std::nullopt};
+  // Several fields of one record: it is opened, and its checksums verified, once.
+  if (record_.empty() || record_.data() < bytes->data() || record_.data() > bytes->data() + bytes->size()) {
+    const auto record = plan_.source->open_record(*bytes);
+    if (!record) return place_error(record.error());
+    record_ = *record;
+  }
+  return plan_.source->find_in_record(source_field, record_, [this](std::size_t size) -> Result<MutableBytes> {
+    const auto room = scratch_.get(kScratchRecord, std::max<std::size_t>(size, 1));
+    if (!room) return std::unexpected(room.error());
+    return room->first(size);
+  });
 }
 
 Result<bool> SampleWorker::read_in_place(std::size_t field, std::uint64_t sample, const Target& target) {
   const FieldPlan& plan = plan_.fields[field];
   const auto source_field = static_cast<std::size_t>(plan.source_field);
   const ArrayLayout* layout = plan_.source->array_layout(source_field);
-  if (target.layout == nullptr || layout == nullptr || layout->swap_bytes || layout->fortran_order)
-    return false;
+  if (target.batch == nullptr || layout == nullptr || layout->swap_bytes || layout->fortran_order) return false;
   if (!plan.is_delivered || !plan.program.keeps(layout->spec.dtype)) return false;
   for (const FieldPlan& other : plan_.fields)
     if (other.derive_from == static_cast<int>(field)) return false;
+  const SlotLayout& slots = target.batch->layout;
   const auto slot_field = static_cast<std::size_t>(plan_.delivered_as[field]);
-  if (target.layout->fields()[slot_field].spec != layout->spec) return false;
+  if (slots.placement(slot_field) != Placement::kSlot || slots.field(slot_field).spec != layout->spec) return false;
 
-  const Extent extent = plan_.source->extent(sample, source_field);
-  const MutableBytes slot = target.layout->slot(target.block, slot_field, target.index);
-  auto object = open(extent);
-  if (!object) return std::unexpected(std::move(object).error());
+  const auto extent = plan_.source->extent(sample, source_field);
+  if (!extent) return std::unexpected(extent.error());
+  const MutableBytes slot = slots.slot(target.batch->contents.block.data(), slot_field, target.index);
+  if (extent->block >= 0) return false;
   if (layout->header.empty()) {
-    PENSTOCK_CHECK((*object)->read_at(extent.offset, slot));
+    if (extent->length != slot.size()) return false;
+    auto object = open(*extent);
+    if (!object) return std::unexpected(std::move(object).error());
+    PENSTOCK_CHECK((*object)->read_at(extent->offset, slot));
     PENSTOCK_CHECK(check_unchanged(**object));
   } else {
     // Header and data in one call; where the header is not the usual one, the long way.
+    auto object = open(*extent);
+    if (!object) return std::unexpected(std::move(object).error());
     if ((*object)->version().size != layout->header.size() + slot.size()) return false;
     header_.resize(layout->header.size());
     const std::array<MutableBytes, 2> parts = {MutableBytes(header_), slot};
@@ -162,35 +262,7 @@ Result<bool> SampleWorker::read_in_place(std::size_t field, std::uint64_t sample
   return true;
 }
 
-Result<View> SampleWorker::load_array(const FieldPlan& field, std::uint64_t sample) {
-  const auto source_field = static_cast<std::size_t>(field.source_field);
-  const ArrayLayout* layout = plan_.source->array_layout(source_field);
-  const Extent extent = plan_.source->extent(sample, source_field);
-  auto object = open(extent);
-  if (!object) return std::unexpected(std::move(object).error());
-  const auto bytes = read_encoded(extent, **object);
-  if (!bytes) return std::unexpected(bytes.error());
-  clock_.mark(Stage::kRead, bytes->size());
-  if (!extent.shared_object) {
-    auto view = parse_npy(*bytes);
-    clock_.mark(Stage::kDecode, bytes->size());
-    return view;
-  }
-  View view = view_of_array(bytes->data(), layout->spec, layout->fortran_order);
-  view.swap_bytes = layout->swap_bytes;
-  view.buffer = kScratchEncoded;
-  return view;
-}
-
-Result<View> SampleWorker::parse_npy(ConstBytes file) {
-  const auto header = parse_npy_header(file, Limits{});
-  if (!header) return std::unexpected(header.error());
-  PENSTOCK_CHECK(check_npy_size(*header, file.size()));
-  View view = view_of_array(file.data() + header->data_offset, header->array, header->fortran_order);
-  view.swap_bytes = header->big_endian;
-  view.buffer = kScratchEncoded;
-  return view;
-}
+// ---- reading
 
 // Opens the object and makes sure that it is the one that was indexed. Where the index is an old
 // one and the file was rewritten before this loader began, the index is to blame, not the file.
@@ -203,12 +275,14 @@ Result<Object*> SampleWorker::open(const Extent& extent) {
   auto object = plan_.source->store().open(extent.object);
   if (!object) return std::unexpected(std::move(object).error());
   const ObjectVersion found = (*object)->version(), indexed{extent.object_bytes, extent.modified_ns};
-  if (found != indexed) {
-    if (!plan_.source->index_was_kept() || found.modified_ns >= plan_.opened_at_ns)
+  if (extent.modified_ns != Extent::kUnknown && found != indexed) {
+    // A shard whose index is old has its samples elsewhere now; a file is still one sample.
+    const bool index_is_old = plan_.source->index_was_kept() && found.modified_ns < plan_.opened_at_ns;
+    if (index_is_old) plan_.source->forget_kept_index();
+    if (!index_is_old || extent.shared_object)
       return fail(ErrorCode::kChanged,
                   fmt::format("file changed while in use ({} bytes now, {} when it was indexed)", found.size,
                               indexed.size));
-    plan_.source->forget_kept_index();
   }
   if (!extent.shared_object) {
     object_ = std::move(*object);
@@ -228,19 +302,145 @@ Status SampleWorker::check_unchanged(const Object& object) const {
                           object.version().size));
 }
 
-Result<ConstBytes> SampleWorker::read_encoded(const Extent& extent, Object& object) {
-  // A whole file is as long as it is now: open() has accepted it.
-  const std::uint64_t length = extent.shared_object ? extent.length : object.version().size;
-  where_.length = static_cast<std::int64_t>(length);
-  if (length > Limits{}.encoded_bytes)
+Result<ConstBytes> SampleWorker::read_encoded(const Extent& extent, std::uint64_t sample) {
+  where_ = {extent.object, static_cast<std::int64_t>(extent.offset), static_cast<std::int64_t>(extent.length),
+            -1};
+  const auto too_large = [&](std::uint64_t length) {
     return fail(ErrorCode::kTooLarge,
                 fmt::format("{} bytes in one sample, at most {} allowed", length, Limits{}.encoded_bytes));
+  };
+  if (extent.length > Limits{}.encoded_bytes) return too_large(extent.length);
+  if (extent.block >= 0) {
+    auto block = streams_->get(static_cast<std::size_t>(extent.block));
+    if (!block) return std::unexpected(std::move(block).error());
+    block_ = std::move(*block);
+    clock_.mark(Stage::kRead, extent.length);
+    return ConstBytes(block_->bytes).subspan(extent.offset - block_->begin_byte, extent.length);
+  }
+  if (extent.shared_object) return read_stretch(extent, sample);
+  auto object = open(extent);
+  if (!object) return std::unexpected(std::move(object).error());
+  // A whole file is as long as it is now: open() has accepted it.
+  const std::uint64_t length = (*object)->version().size;
+  where_.length = static_cast<std::int64_t>(length);
+  if (length > Limits{}.encoded_bytes) return too_large(length);
   if (length == 0) return fail(ErrorCode::kTruncated, "empty file");
+  stretch_ = {};
   const auto buffer = scratch_.get(kScratchEncoded, length);
   if (!buffer) return std::unexpected(buffer.error());
-  PENSTOCK_CHECK(object.read_at(extent.offset, *buffer));
-  if (extent.shared_object) PENSTOCK_CHECK(check_unchanged(object));
+  PENSTOCK_CHECK((*object)->read_at(0, *buffer));
+  clock_.mark(Stage::kRead, length);
   return ConstBytes(*buffer);
+}
+
+// Fields of a sample stand close together in a shard: all that are wanted are read at once, unless
+// what lies between them costs more than another read.
+Result<ConstBytes> SampleWorker::read_stretch(const Extent& extent, std::uint64_t sample) {
+  const auto within = [&] {
+    return stretch_object_ == extent.object && extent.offset >= stretch_begin_ &&
+           extent.offset + extent.length <= stretch_begin_ + stretch_.size() && !stretch_.empty();
+  };
+  if (!within()) {
+    std::uint64_t begin = extent.offset, end = extent.offset + extent.length, wanted = 0;
+    for (const std::size_t field : stored_fields_) {
+      const auto other = plan_.source->extent(sample, field);
+      if (!other || other->object != extent.object) continue;
+      begin = std::min(begin, other->offset);
+      end = std::max(end, other->offset + other->length);
+      wanted += other->length;
+    }
+    if (end - begin > wanted + kWorthReadingOver) {
+      begin = extent.offset;
+      end = extent.offset + extent.length;
+    }
+    auto object = open(extent);
+    if (!object) return std::unexpected(std::move(object).error());
+    const auto buffer = scratch_.get(kScratchEncoded, std::max<std::uint64_t>(end - begin, 1));
+    if (!buffer) return std::unexpected(buffer.error());
+    stretch_ = {};
+    record_ = {};
+    const MutableBytes stretch = buffer->first(end - begin);
+    PENSTOCK_CHECK((*object)->read_at(begin, stretch));
+    PENSTOCK_CHECK(check_unchanged(**object));
+    stretch_ = stretch;
+    stretch_object_ = extent.object;
+    stretch_begin_ = begin;
+    clock_.mark(Stage::kRead, stretch.size());
+  }
+  return stretch_.subspan(extent.offset - stretch_begin_, extent.length);
+}
+
+// ---- where values go
+
+Status SampleWorker::deliver(std::size_t field, const View& value, const Target& target) {
+  const FieldPlan& plan = plan_.fields[field];
+  if (target.measured != nullptr) (*target.measured)[field] = plan.program.spec_of(value);
+  if (target.look != nullptr) (*target.look)({field, &value, {}});
+  if (target.batch == nullptr || !plan.is_delivered) return {};
+  const SlotLayout& layout = target.batch->layout;
+  const auto slot_field = static_cast<std::size_t>(plan_.delivered_as[field]);
+  if (layout.placement(slot_field) != Placement::kSlot) return keep_part(field, value, target);
+  const MutableBytes slot = layout.slot(target.batch->contents.block.data(), slot_field, target.index);
+  PENSTOCK_CHECK(plan.program.store(value, layout.field(slot_field).spec, slot));
+  clock_.mark(Stage::kCollate, slot.size(), plan.form == FieldForm::kIndex ? 0 : 1);
+  return {};
+}
+
+Status SampleWorker::deliver_text(std::size_t field, std::string_view text, const Target& target) {
+  if (target.look != nullptr) (*target.look)({field, nullptr, text});
+  if (target.batch == nullptr || !plan_.fields[field].is_delivered) return {};
+  PENSTOCK_CHECK(take_room(*target.batch, text.size() + kBytesATextTakes));
+  const auto place = static_cast<std::size_t>(plan_.delivered_as[field]);
+  target.batch->contents.texts[place][target.index] = text;
+  clock_.mark(Stage::kCollate, text.size(), 0);
+  return {};
+}
+
+Status SampleWorker::keep_part(std::size_t field, const View& value, const Target& target) {
+  const FieldPlan& plan = plan_.fields[field];
+  const auto place = static_cast<std::size_t>(plan_.delivered_as[field]);
+  const SlotLayout& layout = target.batch->layout;
+  const ArraySpec& wanted = layout.field(place).spec;
+  Part part{plan.program.spec_of(value), nullptr};
+  if (part.spec.dtype != wanted.dtype || part.spec.shape.size() != wanted.shape.size())
+    return fail(ErrorCode::kShapeMismatch,
+                fmt::format("sample is {} {}, the batch has {} with {} axes", name_of(part.spec.dtype),
+                            part.spec.shape, name_of(wanted.dtype), wanted.shape.size()));
+  const std::uint64_t bytes = part.spec.bytes();
+  PENSTOCK_CHECK(take_room(*target.batch, bytes));
+  part.data = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  PENSTOCK_CHECK(plan.program.store(value, part.spec, {part.data.get(), bytes}));
+  if (const int lengths = layout.lengths_of(place); lengths >= 0) {
+    const MutableBytes slot =
+        layout.slot(target.batch->contents.block.data(), static_cast<std::size_t>(lengths), target.index);
+    std::memcpy(slot.data(), part.spec.shape.data(), slot.size());
+  }
+  target.batch->contents.parts[place][target.index] = std::move(part);
+  clock_.mark(Stage::kCollate, bytes, 1);
+  return {};
+}
+
+Status SampleWorker::take_room(const BatchTarget& batch, std::uint64_t bytes) {
+  switch (batch.room.take(batch.contents.room, bytes)) {
+    case VariableRoom::Answer::kYes: room_taken_ += bytes; return {};
+    case VariableRoom::Answer::kLater:
+      is_too_early_ = true;
+      return fail(ErrorCode::kNoMemory, "no room yet");
+    case VariableRoom::Answer::kNever: break;
+  }
+  return fail(ErrorCode::kNoMemory,
+              fmt::format("a batch takes more than the {} MiB that memory= leaves for samples of varying size; "
+                          "give more memory=, or a smaller batch_size",
+                          batch.room.most_bytes_a_batch() >> 20));
+}
+
+void SampleWorker::drop_parts(const Target& target) {
+  BatchContents& contents = target.batch->contents;
+  for (auto& field : contents.texts)
+    if (!field.empty()) field[target.index] = {};
+  for (auto& field : contents.parts)
+    if (!field.empty()) field[target.index] = {};
+  target.batch->room.give_back(contents.room, room_taken_);
 }
 
 }  // namespace penstock

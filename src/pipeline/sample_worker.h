@@ -1,15 +1,18 @@
 // One sample from its place in the source to its slot in the batch: the stages, joined in order.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/stats.h"
+#include "batch/batch_contents.h"
 #include "batch/slot_layout.h"
 #include "decode/image.h"
 #include "penstock/source.h"
+#include "pipeline/stream_blocks.h"
 #include "store/store.h"
 #include "transform/program.h"
 
@@ -19,6 +22,7 @@ namespace penstock {
 struct FieldPlan {
   std::string name;
   FieldKind kind = FieldKind::kImage;
+  FieldForm form = FieldForm::kFile;
   int source_field = -1;  // -1: derived, or the key
   int derive_from = -1;   // the batch field that this one starts from
   bool is_key = false;
@@ -34,52 +38,87 @@ struct SamplePlan {
   std::uint64_t seed = 0;
 };
 
+// A batch that samples are made into.
+struct BatchTarget {
+  const SlotLayout& layout;
+  BatchContents& contents;
+  VariableRoom& room;
+};
+
 // Belongs to one thread.
 class SampleWorker {
  public:
-  SampleWorker(const SamplePlan& plan, ScratchBudget& budget, WorkerCounters& counters);
+  // `streams` only where the source is forward-only.
+  SampleWorker(const SamplePlan& plan, ScratchBudget& budget, WorkerCounters& counters,
+               StreamBlocks* streams = nullptr);
 
-  // Fills slot `index` of the block (and `texts`) with the sample; errors name it.
-  Status fill(std::uint64_t epoch, std::uint64_t position, std::uint64_t sample, const SlotLayout& layout,
-              std::byte* block, std::vector<std::vector<std::string>>& texts, std::uint64_t index);
+  // Makes the sample at place `index` of the batch. Errors name it. False: there is no room for it
+  // while other batches stand before this one; nothing of it was kept.
+  Result<bool> fill(std::uint64_t epoch, std::uint64_t position, std::uint64_t sample, const BatchTarget& batch,
+                    std::uint64_t index);
 
-  // The type and shape each delivered field of this sample would have in a batch.
+  // The type and shape each field of this sample would have in a batch.
   Result<std::vector<ArraySpec>> measure(std::uint64_t sample);
+
+  // Makes the sample and shows each field's value: a view of numbers, or text.
+  struct Seen {
+    std::size_t field;
+    const View* view;  // nullptr: text
+    std::string_view text;
+  };
+  using Look = std::function<void(const Seen&)>;
+  Status look_at(std::uint64_t sample, const Look& look);
 
  private:
   struct Target {
-    const SlotLayout* layout = nullptr;  // nullptr: only measure
-    std::byte* block = nullptr;
-    std::vector<std::vector<std::string>>* texts = nullptr;
+    const BatchTarget* batch = nullptr;  // nullptr: only measure or look
     std::uint64_t index = 0;
     std::vector<ArraySpec>* measured = nullptr;
+    const Look* look = nullptr;
   };
 
   Status make_sample(std::uint64_t sample, const Target& target);
-  Status make_field(std::size_t field, std::uint64_t sample, const Target& target, View& value);
+  Status make_field(std::size_t field, std::uint64_t sample, const Target& target);
   Status make_derived(std::size_t parent, const View& value, const Target& target);
+  // From the index, from a record, from a file, from bare elements.
+  Result<View> load(std::size_t field, std::uint64_t sample);
+  Result<View> decode(const FieldPlan& field, const RecordValue& found);
+  std::unexpected<Error> place_error(Error error) const;
+  Result<RecordValue> find_bytes(const FieldPlan& field, std::uint64_t sample);
   Status deliver(std::size_t field, const View& value, const Target& target);
-
-  Result<View> load_image(const FieldPlan& field, std::uint64_t sample);
-  Result<View> load_array(const FieldPlan& field, std::uint64_t sample);
+  Status deliver_text(std::size_t field, std::string_view text, const Target& target);
+  Status keep_part(std::size_t field, const View& value, const Target& target);
+  Status take_room(const BatchTarget& batch, std::uint64_t bytes);
+  void drop_parts(const Target& target);
   // Reads an array that needs no work straight into its slot; false where it does need work.
   Result<bool> read_in_place(std::size_t field, std::uint64_t sample, const Target& target);
 
   Result<Object*> open(const Extent& extent);
   Status check_unchanged(const Object& object) const;
-  Result<ConstBytes> read_encoded(const Extent& extent, Object& object);
-  Result<View> parse_npy(ConstBytes file);
+  Result<ConstBytes> read_encoded(const Extent& extent, std::uint64_t sample);
+  Result<ConstBytes> read_stretch(const Extent& extent, std::uint64_t sample);
 
   const SamplePlan& plan_;
   Scratch scratch_;
   StageClock clock_;
   Context context_;
   ImageDecoder decoder_;
+  StreamBlocks* streams_;
+  std::vector<std::size_t> stored_fields_;  // of the source, that are read from extents
   std::unordered_map<std::string, std::unique_ptr<Object>> shared_objects_;
   std::unique_ptr<Object> object_;  // the one that only this sample needs
+  std::shared_ptr<const StreamBlocks::Block> block_;
+  // What the encoded buffer holds of a shared object.
+  std::string stretch_object_;
+  std::uint64_t stretch_begin_ = 0;
+  ConstBytes stretch_;
+  ConstBytes record_;  // opened, of this sample; empty: not yet
   std::vector<std::byte> header_;
-  std::int64_t label_ = 0;
-  Where where_;  // of the field being made
+  std::int64_t integer_ = 0;
+  float real_ = 0;
+  std::uint64_t room_taken_ = 0;  // by this sample
+  bool is_too_early_ = false;     // no room yet
+  Where where_;                   // of the field being made
 };
 
 }  // namespace penstock

@@ -1,5 +1,7 @@
 #include "pipeline/scheduler.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace penstock {
@@ -15,9 +17,12 @@ thread_local bool is_worker = false;
 struct Scheduler::OpenBatch {
   EpochTask* task = nullptr;
   PositionRange range;
-  MemoryBlock block;
-  std::vector<std::vector<std::string>> texts;
-  std::uint64_t claimed = 0, done = 0;  // guarded by the scheduler's mutex
+  std::shared_ptr<BatchContents> contents = std::make_shared<BatchContents>();
+  // Guarded by the scheduler's mutex.
+  std::uint64_t claimed = 0, done = 0;
+  std::vector<std::uint64_t> put_off;  // samples to be made when this batch is the next to leave
+  bool is_complete = false;            // padded, where it is to be
+  bool is_being_completed = false;
 
   std::mutex trouble;  // errors are rare: a mutex of their own
   std::vector<bool> left_out;
@@ -25,32 +30,45 @@ struct Scheduler::OpenBatch {
   std::uint64_t replaced = 0;
   bool failed = false;
 
-  bool is_ready() const { return done == range.count; }
+  bool is_made() const { return done == range.count; }
+  bool is_ready() const { return is_made() && is_complete; }
 };
 
 Scheduler::Scheduler(const Setup& setup)
     : plan_(setup.plan),
       layout_(setup.layout),
       pool_(setup.pool),
+      room_(setup.room),
       ledger_(setup.ledger),
+      streams_(setup.streams),
       prefetch_(setup.prefetch),
       policy_(setup.policy),
       threads_(setup.threads),
       scratch_(*ledger_, setup.scratch_share_bytes, setup.scratch_pot_bytes),
       counters_(setup.threads) {
   pool_->on_return([this] { wake_workers(); });
+  room_->on_return([this] { wake_workers(); });
   for (unsigned t = 0; t < threads_; ++t) pool_threads_.emplace_back([this, t] { work(t); });
 }
 
 Scheduler::~Scheduler() {
   pool_->on_return({});
+  room_->on_return({});
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   work_there_.notify_all();
   pool_threads_.clear();
-  for (const auto& batch : batches_) pool_->put_back(std::move(batch->block));
+  drop_batches();
+}
+
+void Scheduler::drop_batches() {
+  for (const auto& batch : batches_) {
+    pool_->put_back(std::move(batch->contents->block));
+    room_->give_back(batch->contents->room, batch->contents->room.bytes);
+  }
+  batches_.clear();
 }
 
 void Scheduler::wake_workers() {
@@ -62,10 +80,13 @@ void Scheduler::wake_workers() {
 void Scheduler::cancel() {
   std::unique_lock lock(mutex_);
   to_open_ = next_to_open_;
-  for (const auto& batch : batches_) batch->claimed = batch->range.count;
+  for (const auto& batch : batches_) {
+    batch->claimed = batch->range.count;
+    batch->put_off.clear();
+    batch->is_being_completed = true;
+  }
   claims_done_.wait(lock, [&] { return busy_ == 0; });
-  for (const auto& batch : batches_) pool_->put_back(std::move(batch->block));
-  batches_.clear();
+  drop_batches();
 }
 
 void Scheduler::start(EpochTask task) {
@@ -99,10 +120,10 @@ std::array<StageStats, kStages> Scheduler::worker_stats() const {
 void Scheduler::work(unsigned number) {
   is_worker = true;
   WorkerCounters& counters = counters_[number];
-  SampleWorker worker(plan_, scratch_, counters);
+  SampleWorker worker(plan_, scratch_, counters, streams_);
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    const auto claim = claim_samples();
+    auto claim = claim_samples();
     if (!claim) {
       const Clock::time_point since = Clock::now();
       const bool queue_is_full = next_to_open_ < to_open_;
@@ -127,23 +148,37 @@ void Scheduler::work(unsigned number) {
   }
 }
 
-// The earliest samples that nobody works on; opens a batch where all open ones are claimed.
+// The earliest samples that nobody works on; opens a batch where all open ones are claimed. Batches
+// behind the next one to leave stand still while there is no room for what varies.
 std::optional<Scheduler::Claim> Scheduler::claim_samples() {
-  auto found =
-      std::ranges::find_if(batches_, [](const auto& batch) { return batch->claimed < batch->range.count; });
-  if (found == batches_.end()) {
-    if (!open_batch()) return std::nullopt;
-    found = batches_.end() - 1;
+  for (const auto& batch : batches_) {
+    if (batch != batches_.front() && room_->is_short()) return std::nullopt;
+    if (auto claim = claim_of(batch)) return claim;
   }
-  OpenBatch& batch = **found;
+  if (!batches_.empty() && room_->is_short()) return std::nullopt;
+  if (!open_batch()) return std::nullopt;
+  return claim_of(batches_.back());
+}
+
+std::optional<Scheduler::Claim> Scheduler::claim_of(const std::shared_ptr<OpenBatch>& batch) {
+  if (batch->is_made() && !batch->is_complete && !batch->is_being_completed) {
+    batch->is_being_completed = true;
+    return Claim{batch};
+  }
+  if (!batch->put_off.empty() && batch == batches_.front()) {
+    const std::uint64_t index = batch->put_off.back();
+    batch->put_off.pop_back();
+    return Claim{batch, index, 1};
+  }
+  if (batch->claimed >= batch->range.count) return std::nullopt;
   // Cheap samples by the handful, but never so many that another thread would stand idle while
   // this batch is the next to leave.
-  const std::uint64_t left = batch.range.count - batch.claimed;
+  const std::uint64_t left = batch->range.count - batch->claimed;
   const double by_time = sample_seconds_ > 0 ? kClaimSeconds / sample_seconds_ : 1;
   const std::uint64_t most = std::max<std::uint64_t>(1, left / (2 * threads_));
   const auto count = static_cast<std::uint64_t>(std::clamp(by_time, 1.0, static_cast<double>(most)));
-  Claim claim{*found, batch.claimed, count};
-  batch.claimed += count;
+  Claim claim{batch, batch->claimed, count};
+  batch->claimed += count;
   return claim;
 }
 
@@ -162,19 +197,21 @@ bool Scheduler::open_batch() {
   auto batch = std::make_shared<OpenBatch>();
   batch->task = &task_;
   batch->range = task_.slice.batch(next_to_open_++);
-  batch->block = std::move(block);
-  batch->texts.resize(layout_.fields().size());
-  for (std::size_t field = 0; field < layout_.fields().size(); ++field)
-    if (layout_.is_text(field)) batch->texts[field].resize(batch->range.count);
+  batch->contents->block = std::move(block);
+  batch->contents->prepare(layout_, batch->range.count);
+  batch->is_complete = !layout_.has_padding();
+  if (batches_.empty()) room_->promote(batch->contents->room);
   batches_.push_back(std::move(batch));
   if (idle_ > 0) work_there_.notify_all();
   return true;
 }
 
-void Scheduler::make_samples(const Claim& claim, SampleWorker& worker) {
+void Scheduler::make_samples(Claim& claim, SampleWorker& worker) {
   OpenBatch& batch = *claim.batch;
+  if (claim.count == 0) return complete(batch);
   for (std::uint64_t index = claim.first; index < claim.first + claim.count; ++index) {
-    Status made = make_one(batch, index, worker);
+    auto made = make_one(batch, index, worker);
+    if (made && !*made) claim.put_off.push_back(index);
     if (made) continue;
     std::lock_guard lock(batch.trouble);
     batch.errors.push_back(std::move(made).error());
@@ -187,32 +224,78 @@ void Scheduler::make_samples(const Claim& claim, SampleWorker& worker) {
   }
 }
 
-Status Scheduler::make_one(OpenBatch& batch, std::uint64_t index, SampleWorker& worker) {
+// False: it is too early for this sample.
+Result<bool> Scheduler::make_one(OpenBatch& batch, std::uint64_t index, SampleWorker& worker) {
   const EpochTask& task = *batch.task;
   const std::uint64_t position = batch.range.first + index;
-  const auto make = [&](std::uint64_t sample) {
-    return worker.fill(task.epoch, position, sample, layout_, batch.block.data(), batch.texts, index);
-  };
-  Status made = make(task.order->sample_at(position));
+  const BatchTarget target{layout_, *batch.contents, *room_};
+  const auto make = [&](std::uint64_t sample) { return worker.fill(task.epoch, position, sample, target, index); };
+  auto made = make(task.order->sample_at(position));
   if (made || policy_.on_error != OnError::kReplace) return made;
   Draws draws(mix64(policy_.seed ^ 0x57A2D12), task.epoch, position);
   for (int attempt = 0; attempt < kStandInTries; ++attempt) {
     // From the same order, so that a sampler or weights hold for stand-ins too.
-    if (!make(task.order->sample_at(draws.below(task.order->size())))) continue;
+    const auto stand_in = make(task.order->sample_at(draws.below(task.order->size())));
+    if (!stand_in) continue;
+    if (!*stand_in) return false;
     std::lock_guard lock(batch.trouble);
     batch.errors.push_back(std::move(made).error());
     ++batch.replaced;
-    return {};
+    return true;
   }
   return made;
 }
 
+// All samples are there: pads them. Left for later where there is no room yet.
+void Scheduler::complete(OpenBatch& batch) {
+  std::unique_lock trouble(batch.trouble);
+  const std::vector<bool> left_out = batch.left_out;
+  const bool failed = batch.failed;
+  trouble.unlock();
+  auto answer = VariableRoom::Answer::kYes;
+  if (!failed) answer = pad_parts(layout_, *batch.contents, *room_, left_out, policy_.pad_value);
+  if (answer == VariableRoom::Answer::kNever) {
+    trouble.lock();
+    batch.failed = true;
+    batch.errors.insert(batch.errors.begin(),
+                        Error{ErrorCode::kNoMemory,
+                              fmt::format("a padded batch takes more than the {} MiB that memory= leaves for samples of "
+                                          "varying size; give more memory=, a smaller batch_size, or bucket_by=",
+                                          room_->most_bytes_a_batch() >> 20),
+                              {},
+                              false});
+  }
+  const std::lock_guard lock(mutex_);
+  batch.is_complete = answer != VariableRoom::Answer::kLater;
+}
+
 void Scheduler::finish_claim(const Claim& claim, double seconds) {
-  const double each = seconds / static_cast<double>(claim.count);
-  sample_seconds_ = sample_seconds_ > 0 ? 0.9 * sample_seconds_ + 0.1 * each : each;
-  claim.batch->done += claim.count;
-  if (claim.batch->is_ready() && !batches_.empty() && claim.batch == batches_.front())
-    batch_ready_.notify_one();
+  OpenBatch& batch = *claim.batch;
+  if (claim.count > 0) {
+    const double each = seconds / static_cast<double>(claim.count);
+    sample_seconds_ = sample_seconds_ > 0 ? 0.9 * sample_seconds_ + 0.1 * each : each;
+    batch.done += claim.count - claim.put_off.size();
+    batch.put_off.insert(batch.put_off.end(), claim.put_off.begin(), claim.put_off.end());
+  } else if (!batch.is_complete) {
+    batch.is_being_completed = false;
+  }
+  const bool is_next = !batches_.empty() && claim.batch == batches_.front();
+  if (batch.is_ready() && is_next) batch_ready_.notify_one();
+}
+
+// One owner for all of the batch's memory, which goes back piece by piece when it is gone.
+void Scheduler::lend(OpenBatch& batch, FinishedBatch& out) {
+  struct Lent {
+    std::shared_ptr<void> block, variable;  // given back last
+    std::shared_ptr<BatchContents> contents;
+  };
+  auto lent = std::make_shared<Lent>();
+  lent->block = pool_->lend(std::move(batch.contents->block));
+  if (layout_.has_variable()) lent->variable = room_->lend(batch.contents->room);
+  lent->contents = batch.contents;
+  out.block = static_cast<std::byte*>(lent->block.get());
+  out.contents = batch.contents.get();
+  out.memory = std::move(lent);
 }
 
 Scheduler::Wait Scheduler::next(FinishedBatch& out, std::chrono::milliseconds patience) {
@@ -235,7 +318,9 @@ Scheduler::Wait Scheduler::next(FinishedBatch& out, std::chrono::milliseconds pa
     batches_.pop_front();
     // Lent before a worker can look for memory: in a budget of one batch, the next one fits only
     // when this one has left the ledger.
-    out.memory = pool_->lend(std::move(batch->block));
+    out.variable_bytes = batch->contents->room.bytes;
+    lend(*batch, out);
+    if (!batches_.empty()) room_->promote(batches_.front()->contents->room);
     if (idle_ > 0) work_there_.notify_all();
   }
   out.planned = batch->range.count;
@@ -245,10 +330,9 @@ Scheduler::Wait Scheduler::next(FinishedBatch& out, std::chrono::milliseconds pa
   out.errors = std::move(batch->errors);
   std::ranges::sort(out.errors, {}, [](const Error& error) { return error.where.sample; });
   out.failed = batch->failed;
-  out.texts = std::move(batch->texts);
   if (!batch->left_out.empty()) {
     batch->left_out.resize(out.planned);
-    out.kept = layout_.compact(static_cast<std::byte*>(out.memory.get()), out.texts, batch->left_out);
+    out.kept = compact(layout_, *out.contents, out.block, batch->left_out);
   }
   return Wait::kBatch;
 }

@@ -17,8 +17,8 @@
 
 #include "base/scratch.h"
 #include "base/stats.h"
+#include "batch/batch_contents.h"
 #include "batch/batch_pool.h"
-#include "batch/slot_layout.h"
 #include "order/epoch_order.h"
 #include "order/rank_slice.h"
 #include "pipeline/sample_worker.h"
@@ -32,15 +32,18 @@ struct EpochTask {
   RankSlice slice;
 };
 
-struct ErrorPolicy {
+struct BatchPolicy {
   OnError on_error = OnError::kRaise;
   std::uint64_t seed = 0;  // to choose stand-ins by
+  double pad_value = 0;
 };
 
 // A batch whose samples are all done.
 struct FinishedBatch {
-  std::shared_ptr<void> memory;  // lent by the pool
-  std::vector<std::vector<std::string>> texts;
+  std::shared_ptr<void> memory;  // of everything below; lent
+  std::byte* block = nullptr;
+  BatchContents* contents = nullptr;
+  std::uint64_t variable_bytes = 0;
   std::uint64_t planned = 0, kept = 0, replaced = 0;
   bool padded = false;
   std::vector<Error> errors;  // of samples skipped or replaced; or the one that fails the batch
@@ -53,11 +56,13 @@ class Scheduler {
     const SamplePlan& plan;
     const SlotLayout& layout;
     std::shared_ptr<BatchPool> pool;
+    std::shared_ptr<VariableRoom> room;
     std::shared_ptr<Ledger> ledger;
+    StreamBlocks* streams = nullptr;
     std::uint64_t scratch_share_bytes = 0, scratch_pot_bytes = 0;
     unsigned threads = 1;
     std::uint64_t prefetch = 1;
-    ErrorPolicy policy;
+    BatchPolicy policy;
   };
 
   explicit Scheduler(const Setup& setup);
@@ -81,23 +86,30 @@ class Scheduler {
   struct OpenBatch;
   struct Claim {
     std::shared_ptr<OpenBatch> batch;
-    std::uint64_t first = 0, count = 0;
+    std::uint64_t first = 0, count = 0;        // count 0: to complete the batch
+    std::vector<std::uint64_t> put_off{};  // samples for which there was no room yet
   };
 
   void work(unsigned worker);
   std::optional<Claim> claim_samples();
   bool open_batch();
-  void make_samples(const Claim& claim, SampleWorker& worker);
-  Status make_one(OpenBatch& batch, std::uint64_t index, SampleWorker& worker);
+  std::optional<Claim> claim_of(const std::shared_ptr<OpenBatch>& batch);
+  void make_samples(Claim& claim, SampleWorker& worker);
+  Result<bool> make_one(OpenBatch& batch, std::uint64_t index, SampleWorker& worker);
+  void complete(OpenBatch& batch);
   void finish_claim(const Claim& claim, double seconds);
+  void lend(OpenBatch& batch, FinishedBatch& out);
+  void drop_batches();
   void wake_workers();
 
   const SamplePlan& plan_;
   const SlotLayout& layout_;
   const std::shared_ptr<BatchPool> pool_;
+  const std::shared_ptr<VariableRoom> room_;
   const std::shared_ptr<Ledger> ledger_;
+  StreamBlocks* const streams_;
   const std::uint64_t prefetch_;
-  const ErrorPolicy policy_;
+  const BatchPolicy policy_;
   const unsigned threads_;
   ScratchBudget scratch_;
   std::vector<WorkerCounters> counters_;

@@ -4,19 +4,14 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <unordered_map>
 
-#include "base/random.h"
+#include "base/hash.h"
 #include "decode/npy.h"
+#include "source/kept_index.h"
 
 namespace penstock {
 namespace {
-
-std::uint64_t hash_text(std::string_view text, std::uint64_t hash) {
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  return mix64(hash);
-}
 
 std::string stem_of(const std::string& path) {
   const auto slash = path.rfind('/'), dot = path.rfind('.');
@@ -38,7 +33,7 @@ class FolderSource final : public Source {
       PENSTOCK_CHECK(find_masks());
       fields_.push_back({"mask", FieldKind::kMask});
     }
-    if (!classes_.empty()) fields_.push_back({"label", FieldKind::kInteger});
+    if (!classes_.empty()) fields_.push_back({"label", FieldKind::kInteger, FieldForm::kIndex});
     for (const auto& file : index_.files) {
       fingerprint_ = hash_text(index_.folders[file.folder].path, fingerprint_);
       fingerprint_ = hash_text(index_.name(file), fingerprint_ ^ file.size);
@@ -61,22 +56,23 @@ class FolderSource final : public Source {
   std::uint64_t stored_bytes() const override { return stored_bytes_; }
   const Store& store() const override { return *store_; }
   bool index_was_kept() const override { return index_.was_kept; }
-  void forget_kept_index() const override {
-    std::error_code ignored;
-    if (!options_.kept_path.empty()) std::filesystem::remove(options_.kept_path, ignored);
+  void forget_kept_index() const override { forget_index(options_.kept_path); }
+
+  std::uint64_t stored_bytes_of(std::uint64_t sample) const override {
+    return index_.files[sample].size + (mask_of_.empty() ? 0 : masks_.files[mask_of_[sample]].size);
   }
 
-  Extent extent(std::uint64_t sample, std::size_t field) const override {
+  Result<Extent> extent(std::uint64_t sample, std::size_t field) const override {
     const bool mask = fields_[field].kind == FieldKind::kMask;
     const FileIndex& index = mask ? masks_ : index_;
     const FileIndex::File& file = index.files[mask ? mask_of_[sample] : sample];
     const std::string& root = mask ? options_.masks_root : options_.root;
     const std::string relative = index.relative_path(file);
-    return {
+    return Extent{
         root.empty() ? relative : root + "/" + relative, 0, file.size, file.modified_ns, file.size, false};
   }
 
-  std::int64_t integer(std::uint64_t sample, std::size_t) const override {
+  IndexValue value(std::uint64_t sample, std::size_t) const override {
     return class_of_folder_[index_.files[sample].folder];
   }
 
@@ -142,7 +138,7 @@ class FolderSource final : public Source {
   void read_first_header() {
     constexpr std::uint64_t kTries = 16;
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(size(), kTries); ++i) {
-      const Extent where = extent(i, 0);
+      const Extent where = *extent(i, 0);
       auto object = store_->open(where.object);
       std::array<std::byte, kNpyPrefix> prefix;
       if (!object || !(*object)->read_at(0, prefix)) continue;

@@ -33,16 +33,20 @@ std::string kept_index_path(const std::string& directory, const std::string& roo
   return fmt::format("{}/index/{:016x}.idx", folder, hash);
 }
 
-void keep_index(const std::string& path, const FileIndex& index, const std::string& root) {
+void keep_index(const std::string& path, ConstBytes bytes) {
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   const std::string temporary = fmt::format("{}.{}", path, getpid());
-  const std::vector<std::byte> bytes = serialise_index(index, root);
   std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
   file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   file.close();
   if (file) std::filesystem::rename(temporary, path, ignored);
   if (!file || ignored) std::filesystem::remove(temporary, ignored);
+}
+
+void forget_index(const std::string& path) {
+  std::error_code ignored;
+  if (!path.empty()) std::filesystem::remove(path, ignored);
 }
 
 }  // namespace penstock

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "source/file_index.h"
+#include "base/bytes.h"
 
 namespace penstock {
 
@@ -13,6 +13,7 @@ std::string kept_index_path(const std::string& directory, const std::string& roo
 
 // Written beside and renamed, so that readers see the old or the new. A folder that cannot be
 // written is no error: the next run scans again.
-void keep_index(const std::string& path, const FileIndex& index, const std::string& root);
+void keep_index(const std::string& path, ConstBytes bytes);
+void forget_index(const std::string& path);
 
 }  // namespace penstock

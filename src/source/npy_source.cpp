@@ -33,8 +33,9 @@ class NpySource final : public Source {
   std::string kind() const override { return "npy array"; }
   std::string uri() const override { return uri_; }
   std::string key(std::uint64_t sample) const override { return std::to_string(sample); }
-  Extent extent(std::uint64_t sample, std::size_t) const override {
-    return {path_, offset_ + sample * sample_bytes_, sample_bytes_, version_.modified_ns, version_.size,
+  std::uint64_t stored_bytes_of(std::uint64_t) const override { return sample_bytes_; }
+  Result<Extent> extent(std::uint64_t sample, std::size_t) const override {
+    return Extent{path_, offset_ + sample * sample_bytes_, sample_bytes_, version_.modified_ns, version_.size,
             true};
   }
   const ArrayLayout* array_layout(std::size_t) const override { return &layout_; }
@@ -56,7 +57,7 @@ class NpySource final : public Source {
   ObjectVersion version_;
   std::uint64_t offset_, size_, sample_bytes_ = 0;
   ArrayLayout layout_;
-  std::vector<FieldInfo> fields_ = {{"array", FieldKind::kArray}};
+  std::vector<FieldInfo> fields_ = {{"array", FieldKind::kArray, FieldForm::kElements}};
 };
 
 }  // namespace

@@ -1,14 +1,21 @@
 // From what the user typed to a source: finds out the kind, and says what is wrong where it is not.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <regex>
 
 #include "base/nearest_name.h"
 #include "penstock/source.h"
 #include "source/folder_source.h"
 #include "source/kept_index.h"
+#include "source/manifest/manifest_source.h"
 #include "source/npy_source.h"
 #include "source/path_pattern.h"
+#include "source/tar_source.h"
+#include "source/tfrecord_source.h"
 #include "store/file_store.h"
 
 namespace penstock {
@@ -41,10 +48,64 @@ std::string absolute(const std::string& path) {
   return text;
 }
 
+// What a file is by its name: one of the kinds, "" where it is none.
+std::string kind_of_file(const std::string& path) {
+  std::string name = fs::path(path).filename().string();
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto ends = [&](std::initializer_list<std::string_view> endings) {
+    return std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); });
+  };
+  if (ends({".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"})) return "tar";
+  if (ends({".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz", ".tfrec"})) return "tfrecord";
+  if (ends({".csv", ".tsv", ".jsonl", ".ndjson"})) return "manifest";
+  // "train-00000-of-01024", as TensorFlow's own scripts name shards.
+  static const std::regex numbered("-[0-9]{5,}-of-[0-9]{5,}$");
+  if (std::regex_search(name, numbered)) return "tfrecord";
+  FileKind kind;
+  if (!kind_of_name(name, kind)) return "";
+  return kind == FileKind::kNpy ? "npy" : "images";
+}
+
+Result<SourcePtr> open_shards(std::shared_ptr<const Store> store, const std::string& uri, const std::string& kind,
+                              std::vector<std::string> paths, const OpenOptions& options) {
+  for (std::string& path : paths) path = absolute(path);
+  const ShardSet shards{uri, absolute(uri), kind, std::move(paths)};
+  return kind == "tar" ? open_tar(std::move(store), shards, options)
+                       : open_tfrecord_shards(std::move(store), shards, options);
+}
+
+// A folder that holds shards and nothing else: its shards.
+Result<std::optional<SourcePtr>> open_shard_folder(std::shared_ptr<const Store> store, const std::string& uri,
+                                                   const OpenOptions& options) {
+  const auto entries = store->list(absolute(uri));
+  if (!entries) return std::unexpected(entries.error());
+  std::vector<std::string> paths;
+  std::string kind = options.kind;
+  for (const FolderEntry& entry : *entries) {
+    if (entry.is_folder || entry.name.starts_with('.')) continue;
+    const std::string here = kind_of_file(entry.name);
+    if (here != "tar" && here != "tfrecord") continue;
+    if (kind.empty()) kind = here;
+    if (here == kind) paths.push_back(uri + "/" + entry.name);
+  }
+  if (paths.empty()) return std::nullopt;
+  auto opened = open_shards(std::move(store), uri, kind, std::move(paths), options);
+  if (!opened) return std::unexpected(std::move(opened).error());
+  return *opened;
+}
+
 Result<SourcePtr> open_folder(std::shared_ptr<const Store> store, const std::string& uri,
                               const OpenOptions& options) {
   FolderSourceOptions folder{uri, absolute(uri), options.masks.empty() ? "" : absolute(options.masks), "",
                              options.warn};
+  if (options.kind.empty() || options.kind == "tar" || options.kind == "tfrecord") {
+    const auto shards = open_shard_folder(store, uri, options);
+    if (!shards) return std::unexpected(shards.error());
+    if (*shards) return **shards;
+    if (!options.kind.empty())
+      return fail(ErrorCode::kNotFound, fmt::format("no {} shards in this folder", options.kind),
+                  {uri, -1, -1, -1});
+  }
   if (options.keep_index) folder.kept_path = kept_index_path(options.cache_dir, folder.root, options.kind);
   if (!folder.kept_path.empty())
     if (const auto bytes = read_all(*store, folder.kept_path, kLargestIndex)) {
@@ -56,7 +117,7 @@ Result<SourcePtr> open_folder(std::shared_ptr<const Store> store, const std::str
     }
   auto scanned = scan_folder(*store, folder.root, options.kind, {options.progress});
   if (!scanned) return std::unexpected(std::move(scanned).error());
-  if (!folder.kept_path.empty()) keep_index(folder.kept_path, *scanned, folder.root);
+  if (!folder.kept_path.empty()) keep_index(folder.kept_path, serialise_index(*scanned, folder.root));
   return make_folder_source(std::move(store), std::move(*scanned), std::move(folder));
 }
 
@@ -90,34 +151,49 @@ Result<SourcePtr> open_files(std::shared_ptr<const Store> store, const std::stri
 }  // namespace
 
 Result<SourcePtr> open_source(const std::string& uri, const OpenOptions& options) {
-  if (!options.kind.empty() && options.kind != "images" && options.kind != "npy")
-    return fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("kind=\"{}\" is not known; this version reads \"images\" and \"npy\"", options.kind));
+  static const std::vector<std::string> kinds = {"images", "npy", "tar", "tfrecord", "manifest"};
+  if (!options.kind.empty() && std::ranges::find(kinds, options.kind) == kinds.end())
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("kind=\"{}\" is not known; there are {}", options.kind, fmt::join(kinds, ", ")));
   if (uri.empty()) return fail(ErrorCode::kInvalidArgument, "the source is an empty string");
   if (uri.find("://") != std::string::npos)
     return fail(ErrorCode::kUnsupported, "this version reads local files only", {uri, -1, -1, -1});
   auto store = std::make_shared<const FileStore>();
   std::error_code error;
   const fs::file_status status = fs::status(uri, error);
-  if (fs::is_directory(status)) return open_folder(std::move(store), uri, options);
-  if (fs::exists(status)) {
-    FileKind kind;
-    if (!kind_of_name(uri, kind))
-      return fail(ErrorCode::kUnsupported, "this version reads folders of images, image files and .npy files",
-                  {uri, -1, -1, -1});
-    if (kind == FileKind::kNpy) return make_npy_source(std::move(store), uri, absolute(uri));
-    return open_files(std::move(store), uri, {uri}, options);
-  }
-  if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory)
+  if (fs::is_directory(status) && options.kind != "manifest") return open_folder(std::move(store), uri, options);
+  std::vector<std::string> paths = {uri};
+  const bool is_one_file = fs::exists(status);
+  if (is_one_file) {
+    // The name is meant as it stands, whatever characters it has.
+  } else if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory) {
     return fail(error == std::errc::permission_denied ? ErrorCode::kNoAccess : ErrorCode::kIo,
                 fmt::format("cannot look at it ({})", error.message()), {uri, -1, -1, -1});
-  if (is_pattern(uri)) {
-    auto paths = expand_pattern(uri);
-    if (!paths) return std::unexpected(std::move(paths).error());
-    return open_files(std::move(store), uri, *paths, options);
+  } else if (is_pattern(uri)) {
+    auto expanded = expand_pattern(uri);
+    if (!expanded) return std::unexpected(std::move(expanded).error());
+    paths = std::move(*expanded);
+  } else {
+    return not_there(uri);
   }
-  return not_there(uri);
+  const std::string kind = options.kind.empty() ? kind_of_file(paths.front()) : options.kind;
+  if (kind == "tar" || kind == "tfrecord") return open_shards(std::move(store), uri, kind, std::move(paths), options);
+  if (kind == "manifest") {
+    if (paths.size() > 1)
+      return fail(ErrorCode::kInvalidArgument, "several manifests; join them, or mix them", {uri, -1, -1, -1});
+    const std::string path = absolute(paths.front());
+    return open_manifest(std::move(store), uri, path,
+                         options.root.empty() ? fs::path(path).parent_path().string() : absolute(options.root),
+                         options);
+  }
+  if (kind == "npy" && is_one_file)
+    return make_npy_source(std::move(store), uri, absolute(uri));
+  if (kind.empty() && is_one_file)
+    return fail(ErrorCode::kUnsupported,
+                "not known by its name; this version reads folders of images, image and .npy files, .tar and "
+                ".tfrecord shards, .csv and .jsonl manifests (kind= says what it is)",
+                {uri, -1, -1, -1});
+  return open_files(std::move(store), uri, paths, options);
 }
 
 }  // namespace penstock

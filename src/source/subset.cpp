@@ -19,10 +19,7 @@ class SubsetSource final : public Source {
         indices_(std::move(indices)) {
     fingerprint_ = whole_->fingerprint();
     for (const std::uint64_t index : indices_) fingerprint_ = mix64(fingerprint_ ^ index);
-    for (const std::uint64_t index : indices_)
-      for (std::size_t field = 0; field < whole_->fields().size(); ++field)
-        if (whole_->fields()[field].kind < FieldKind::kInteger)
-          stored_bytes_ += whole_->extent(index, field).length;
+    for (const std::uint64_t index : indices_) stored_bytes_ += whole_->stored_bytes_of(index);
   }
 
   std::uint64_t size() const override { return indices_.size(); }
@@ -30,17 +27,47 @@ class SubsetSource final : public Source {
   std::string kind() const override { return whole_->kind(); }
   std::string uri() const override { return whole_->uri(); }
   std::string key(std::uint64_t sample) const override { return whole_->key(indices_[sample]); }
-  Extent extent(std::uint64_t sample, std::size_t field) const override {
+  Result<Extent> extent(std::uint64_t sample, std::size_t field) const override {
     return whole_->extent(indices_[sample], field);
   }
+  Result<std::span<const std::byte>> open_record(std::span<const std::byte> stored) const override {
+    return whole_->open_record(stored);
+  }
+  Result<RecordValue> find_in_record(std::size_t field, std::span<const std::byte> record,
+                                     const Room& room) const override {
+    return whole_->find_in_record(field, record, room);
+  }
   const ArrayLayout* array_layout(std::size_t field) const override { return whole_->array_layout(field); }
-  std::int64_t integer(std::uint64_t sample, std::size_t field) const override {
-    return whole_->integer(indices_[sample], field);
+  IndexValue value(std::uint64_t sample, std::size_t field) const override {
+    return whole_->value(indices_[sample], field);
   }
   const std::vector<std::string>& classes() const override { return whole_->classes(); }
   std::uint64_t fingerprint() const override { return fingerprint_; }
   std::uint64_t stored_bytes() const override { return stored_bytes_; }
+  std::uint64_t stored_bytes_of(std::uint64_t sample) const override {
+    return whole_->stored_bytes_of(indices_[sample]);
+  }
   std::uint64_t unit_samples() const override { return whole_->unit_samples(); }
+  const std::vector<StreamBlock>& blocks() const override { return whole_->blocks(); }
+  const std::vector<Stream>& streams() const override { return whole_->streams(); }
+
+  // Chosen samples that follow one another and lie in one unit of the whole.
+  std::shared_ptr<const StorageUnits> units() const override {
+    const auto whole = whole_->units();
+    if (!whole) return nullptr;
+    auto units = std::make_shared<StorageUnits>();
+    std::ptrdiff_t last = -1;
+    for (std::uint64_t i = 0; i < indices_.size(); ++i) {
+      const auto unit =
+          std::ranges::upper_bound(whole->first_sample, indices_[i]) - whole->first_sample.begin() - 1;
+      if (unit == last) continue;
+      last = unit;
+      units->first_sample.push_back(i);
+      if (!whole->stream.empty()) units->stream.push_back(whole->stream[static_cast<std::size_t>(unit)]);
+    }
+    units->first_sample.push_back(indices_.size());
+    return units;
+  }
   bool index_was_kept() const override { return whole_->index_was_kept(); }
   void forget_kept_index() const override { whole_->forget_kept_index(); }
   const Store& store() const override { return whole_->store(); }
@@ -53,33 +80,23 @@ class SubsetSource final : public Source {
 
 }  // namespace
 
-std::string_view name_of(FieldKind kind) {
-  switch (kind) {
-    case FieldKind::kImage: return "image";
-    case FieldKind::kMask: return "mask";
-    case FieldKind::kArray: return "array";
-    case FieldKind::kInteger: return "integer";
-    case FieldKind::kText: return "text";
-  }
-  return "";
-}
-
-const std::vector<std::string>& Source::classes() const {
-  static const std::vector<std::string> none;
-  return none;
-}
-
 Result<SourcePtr> subset(SourcePtr source, std::vector<std::uint64_t> indices) {
   for (const std::uint64_t index : indices)
     if (index >= source->size())
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("subset index {}, the source has {} samples", index, source->size()),
                   {source->uri(), -1, -1, -1});
+  if (source->mixture() != nullptr)
+    return fail(ErrorCode::kInvalidArgument, "a weighted mixture has no subset; take it of the parts",
+                {source->uri(), -1, -1, -1});
   if (indices.empty()) return fail(ErrorCode::kInvalidArgument, "empty subset", {source->uri(), -1, -1, -1});
   return std::make_shared<SubsetSource>(std::move(source), std::move(indices));
 }
 
 Result<Split> split(const SourcePtr& source, double fraction, std::uint64_t seed) {
+  if (source->mixture() != nullptr)
+    return fail(ErrorCode::kInvalidArgument, "a weighted mixture cannot be split; split its parts",
+                {source->uri(), -1, -1, -1});
   const std::uint64_t size = source->size();
   const auto first_size = static_cast<std::uint64_t>(std::llround(fraction * static_cast<double>(size)));
   if (!(fraction > 0) || !(fraction < 1) || first_size == 0 || first_size == size)

@@ -24,6 +24,7 @@ enum ScratchUse : int {
   kScratchPixels0,
   kScratchPixels1,
   kScratchPixels2,
+  kScratchRecord,
 };
 
 // What one worker needs to run ops on one sample.

@@ -1,0 +1,115 @@
+#include "batch/batch_contents.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "transform/write_slot.h"
+
+namespace penstock {
+namespace {
+
+// The smallest shape that holds all parts that are kept.
+Shape enclosing_shape(const std::vector<Part>& parts, const std::vector<bool>& left_out, std::size_t rank) {
+  Shape shape(rank, 0);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!left_out.empty() && left_out[i]) continue;
+    for (std::size_t axis = 0; axis < rank; ++axis) shape[axis] = std::max(shape[axis], parts[i].spec.shape[axis]);
+  }
+  return shape;
+}
+
+std::uint64_t bytes_of(const std::vector<Part>& parts) {
+  std::uint64_t sum = 0;
+  for (const Part& part : parts)
+    if (part.data) sum += part.spec.bytes();
+  return sum;
+}
+
+void fill_with(double value, std::byte* out, const ArraySpec& spec) {
+  View everywhere = view_of_array(reinterpret_cast<const std::byte*>(&value), spec);
+  everywhere.dtype = DType::kFloat64;
+  everywhere.stride.fill(0);
+  copy_view(everywhere, out, view_of_array(out, spec));
+}
+
+}  // namespace
+
+void BatchContents::prepare(const SlotLayout& layout, std::uint64_t samples) {
+  texts.resize(layout.size());
+  parts.resize(layout.size());
+  padded.resize(layout.size());
+  padded_shapes.resize(layout.size());
+  for (std::size_t field = 0; field < layout.size(); ++field) {
+    if (layout.placement(field) == Placement::kText) texts[field].resize(samples);
+    if (layout.placement(field) == Placement::kPart || layout.placement(field) == Placement::kPad)
+      parts[field].resize(samples);
+  }
+}
+
+std::uint64_t compact(const SlotLayout& layout, BatchContents& contents, std::byte* block,
+                      const std::vector<bool>& left_out) {
+  std::uint64_t kept = 0;
+  for (std::uint64_t i = 0; i < left_out.size(); ++i) {
+    if (left_out[i]) continue;
+    if (kept != i)
+      for (std::size_t field = 0; field < layout.size(); ++field) {
+        const MutableBytes slot = layout.slot(block, field, i);
+        if (layout.placement(field) == Placement::kText)
+          contents.texts[field][kept] = std::move(contents.texts[field][i]);
+        else if (layout.placement(field) == Placement::kPart)
+          contents.parts[field][kept] = std::move(contents.parts[field][i]);
+        else if (!slot.empty())
+          std::memcpy(layout.slot(block, field, kept).data(), slot.data(), slot.size());
+      }
+    ++kept;
+  }
+  for (std::size_t field = 0; field < layout.size(); ++field) {
+    if (layout.placement(field) == Placement::kText) contents.texts[field].resize(kept);
+    if (layout.placement(field) == Placement::kPart) contents.parts[field].resize(kept);
+  }
+  return kept;
+}
+
+VariableRoom::Answer pad_parts(const SlotLayout& layout, BatchContents& contents, VariableRoom& room,
+                               const std::vector<bool>& left_out, double pad_value) {
+  for (std::size_t field = 0; field < layout.size(); ++field) {
+    std::vector<Part>& parts = contents.parts[field];
+    if (layout.placement(field) != Placement::kPad || contents.padded[field].size() > 0) continue;
+    const DType dtype = layout.field(field).spec.dtype;
+    const Shape shape = enclosing_shape(parts, left_out, layout.field(field).spec.shape.size());
+    const auto kept = static_cast<std::uint64_t>(parts.size()) -
+                      static_cast<std::uint64_t>(std::ranges::count(left_out, true));
+    const ArraySpec each{dtype, shape};
+    // Each part was in memory, so one extent fits; all the largest ones together need not.
+    std::uint64_t bytes = size_of(dtype) * kept;
+    for (const std::int64_t extent : shape) {
+      bytes *= static_cast<std::uint64_t>(extent);
+      if (bytes > room.most_bytes_a_batch()) return VariableRoom::Answer::kNever;
+    }
+    bytes = std::max<std::uint64_t>(bytes, 1);
+    if (const auto answer = room.take(contents.room, bytes); answer != VariableRoom::Answer::kYes) return answer;
+    MemoryBlock block = MemoryBlock::allocate(bytes);
+    if (block.size() == 0) {
+      room.give_back(contents.room, bytes);
+      return VariableRoom::Answer::kNever;
+    }
+    std::byte* at = block.data();  // zeros, fresh from the kernel
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (!left_out.empty() && left_out[i]) continue;
+      const View from = view_of_array(parts[i].data.get(), parts[i].spec);
+      View to = view_of_array(at, each);
+      if (pad_value != 0 && parts[i].spec.shape != shape) fill_with(pad_value, at, each);
+      to.shape = from.shape;
+      copy_view(from, at, to);
+      at += each.bytes();
+    }
+    const std::uint64_t freed = bytes_of(parts);
+    parts.clear();
+    room.give_back(contents.room, freed);
+    contents.padded[field] = std::move(block);
+    contents.padded_shapes[field] = shape;
+  }
+  return VariableRoom::Answer::kYes;
+}
+
+}  // namespace penstock

@@ -1,0 +1,39 @@
+// What a batch in the making holds: the block with its slots, and what varies from sample to sample.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "batch/slot_layout.h"
+#include "batch/variable_room.h"
+
+namespace penstock {
+
+struct Part {
+  ArraySpec spec;
+  std::unique_ptr<std::byte[]> data;
+};
+
+struct BatchContents {
+  MemoryBlock block;
+  std::vector<std::vector<std::string>> texts;  // by field, then sample; empty where it has none
+  std::vector<std::vector<Part>> parts;
+  std::vector<MemoryBlock> padded;  // by field, once the batch is whole
+  std::vector<Shape> padded_shapes; // of one sample
+  RoomShare room;
+
+  void prepare(const SlotLayout& layout, std::uint64_t samples);
+};
+
+// Closes the gaps that samples left out leave; returns how many samples remain.
+std::uint64_t compact(const SlotLayout& layout, BatchContents& contents, std::byte* block,
+                      const std::vector<bool>& left_out);
+
+// The parts of each kPad field in one array, as large as the largest of the samples that are kept,
+// and the room of the parts given back. kLater and kNever leave everything as it was.
+VariableRoom::Answer pad_parts(const SlotLayout& layout, BatchContents& contents, VariableRoom& room,
+                               const std::vector<bool>& left_out, double pad_value);
+
+}  // namespace penstock

@@ -1,0 +1,68 @@
+#include "batch/variable_room.h"
+
+namespace penstock {
+
+VariableRoom::Answer VariableRoom::take(RoomShare& share, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (bytes > half_bytes_ || share.bytes > half_bytes_ - bytes) return Answer::kNever;
+  const std::uint64_t others = behind_ + lent_;
+  if (!share.is_next && (others > half_bytes_ || bytes > half_bytes_ - others)) {
+    is_short_ = true;
+    return Answer::kLater;
+  }
+  if (!ledger_->try_reserve(bytes)) {
+    is_short_ = !share.is_next;
+    return share.is_next ? Answer::kNever : Answer::kLater;
+  }
+  share.bytes += bytes;
+  if (!share.is_next) behind_ += bytes;
+  return Answer::kYes;
+}
+
+void VariableRoom::give_back(RoomShare& share, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  ledger_->release(bytes);
+  share.bytes -= bytes;
+  if (!share.is_next) behind_ -= bytes;
+}
+
+bool VariableRoom::is_short() const {
+  const std::lock_guard lock(mutex_);
+  return is_short_;
+}
+
+void VariableRoom::promote(RoomShare& share) {
+  const std::lock_guard lock(mutex_);
+  if (share.is_next) return;
+  share.is_next = true;
+  behind_ -= share.bytes;
+  is_short_ = false;
+}
+
+std::shared_ptr<void> VariableRoom::lend(RoomShare& share) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t bytes = share.bytes;
+  ledger_->lend(bytes);
+  if (!share.is_next) behind_ -= bytes;
+  lent_ += bytes;
+  share = {};
+  return {this, [room = shared_from_this(), bytes](void*) { room->receive(bytes); }};
+}
+
+void VariableRoom::on_return(std::function<void()> callback) {
+  const std::lock_guard lock(callback_mutex_);
+  callback_ = std::move(callback);
+}
+
+void VariableRoom::receive(std::uint64_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    ledger_->forget_lent(bytes);
+    lent_ -= bytes;
+    is_short_ = false;
+  }
+  const std::lock_guard lock(callback_mutex_);
+  if (callback_) callback_();
+}
+
+}  // namespace penstock

@@ -1,0 +1,60 @@
+// Memory for what varies from sample to sample (texts, ragged arrays), within an area of the budget.
+//
+// Batches leave in order, so the next one to leave must always be able to go on: it may use half of
+// the area, all batches behind it together the other half. Whether a batch fits is thus decided by
+// the budget alone. Who is refused for being behind drops the sample and makes it again later;
+// nobody ever waits here. Thread-safe; lives as long as the last batch that was lent.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "base/ledger.h"
+
+namespace penstock {
+
+// What one batch holds. Touched only by VariableRoom.
+struct RoomShare {
+  std::uint64_t bytes = 0;
+  bool is_next = false;
+};
+
+class VariableRoom : public std::enable_shared_from_this<VariableRoom> {
+ public:
+  VariableRoom(std::shared_ptr<Ledger> ledger, std::uint64_t area_bytes)
+      : ledger_(std::move(ledger)),
+        half_bytes_(area_bytes / 2) {}
+
+  enum class Answer : std::uint8_t {
+    kYes,
+    kLater,  // not while other batches stand before this one
+    kNever,  // this batch takes more than any batch may
+  };
+  Answer take(RoomShare& share, std::uint64_t bytes);
+  void give_back(RoomShare& share, std::uint64_t bytes);
+  // Is a batch behind the next one to leave worth going on with?
+  bool is_short() const;
+
+  // The batch is the next one to leave.
+  void promote(RoomShare& share);
+  // To the user: what the token's last copy takes along.
+  std::shared_ptr<void> lend(RoomShare& share);
+
+  std::uint64_t most_bytes_a_batch() const { return half_bytes_; }
+  // Called (from any thread) when lent memory came back. Empty: nobody.
+  void on_return(std::function<void()> callback);
+
+ private:
+  void receive(std::uint64_t bytes);
+
+  const std::shared_ptr<Ledger> ledger_;
+  const std::uint64_t half_bytes_;
+  mutable std::mutex mutex_;
+  std::uint64_t behind_ = 0, lent_ = 0;
+  bool is_short_ = false;
+  std::mutex callback_mutex_;  // of its own: the callback takes the mutex of whoever calls take()
+  std::function<void()> callback_;
+};
+
+}  // namespace penstock

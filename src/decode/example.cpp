@@ -1,0 +1,307 @@
+#include "decode/example.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+
+#define PROTOZERO_USE_VIEW std::string_view
+#include <protozero/pbf_reader.hpp>
+
+#include "decode/text.h"
+
+namespace penstock {
+namespace {
+
+using protozero::pbf_reader;
+using protozero::pbf_wire_type;
+using protozero::tag_and_type;
+
+// Field numbers of tensorflow/core/example/{example,feature}.proto.
+constexpr std::uint32_t kFeatures = 1, kFeatureLists = 2;                  // Example, SequenceExample
+constexpr std::uint32_t kMapEntry = 1, kMapKey = 1, kMapValue = 2;         // Features, FeatureLists
+constexpr std::uint32_t kStep = 1;                                         // FeatureList
+constexpr std::uint32_t kBytesList = 1, kFloatList = 2, kIntegerList = 3;  // Feature
+constexpr std::uint32_t kValue = 1;                                        // the three lists
+
+// Names and steps take many times in memory what they take on the wire.
+constexpr std::size_t kMostFeatures = 1 << 16, kMostSteps = 1 << 20;
+
+// protozero keeps only 32 bits of a length and would read a monstrous one as a small one.
+bool next_field(pbf_reader& reader) {
+  if (!reader.next()) return false;
+  if (!reader.has_wire_type(pbf_wire_type::length_delimited)) return true;
+  const std::string_view rest = reader.data();
+  const char* at = rest.data();
+  const char* end = at + rest.size();
+  const std::uint64_t length = protozero::decode_varint(&at, end);
+  if (length > static_cast<std::uint64_t>(end - at)) throw protozero::end_of_buffer_exception{};
+  return true;
+}
+
+// Goes on to the next message (or string) of this field number; passes over all else.
+bool next_message(pbf_reader& reader, std::uint32_t tag, std::string_view& out) {
+  while (next_field(reader)) {
+    if (reader.tag_and_type() == tag_and_type(tag, pbf_wire_type::length_delimited)) {
+      out = reader.get_view();
+      return true;
+    }
+    reader.skip();
+  }
+  return false;
+}
+
+std::string_view text_of(ConstBytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+ConstBytes bytes_of(std::string_view text) { return as_bytes(text.data(), text.size()); }
+
+std::unexpected<Error> corrupt(std::string_view what) {
+  return fail(ErrorCode::kCorrupt, fmt::format("bad tf.train.Example ({})", what));
+}
+
+// protozero's exceptions end here.
+template <typename Body>
+auto guarded(Body body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const protozero::exception& error) {
+    return corrupt(error.what());
+  }
+}
+
+std::string_view name_of(std::string_view entry) {
+  std::string_view name;
+  for (pbf_reader fields(entry); next_message(fields, kMapKey, name);) {}
+  return name;
+}
+
+// Calls on_step with the Feature message of each step. Where a plain feature is written in several
+// parts, which protobuf merges, it is called for each part.
+template <typename OnStep>
+Status each_step(std::string_view entry, bool is_sequence, OnStep on_step) {
+  std::string_view value, step;
+  for (pbf_reader values(entry); next_message(values, kMapValue, value);) {
+    if (!is_sequence) {
+      PENSTOCK_CHECK(on_step(value));
+      continue;
+    }
+    for (pbf_reader steps(value); next_message(steps, kStep, step);) PENSTOCK_CHECK(on_step(step));
+  }
+  return {};
+}
+
+// Calls on_list with type and bytes of each list of a Feature message.
+template <typename OnList>
+Status each_list(std::string_view message, OnList on_list) {
+  for (pbf_reader fields(message); next_field(fields);) {
+    FeatureType type = FeatureType::kNone;
+    switch (fields.tag_and_type()) {
+      case tag_and_type(kBytesList, pbf_wire_type::length_delimited): type = FeatureType::kBytes; break;
+      case tag_and_type(kFloatList, pbf_wire_type::length_delimited): type = FeatureType::kFloat; break;
+      case tag_and_type(kIntegerList, pbf_wire_type::length_delimited): type = FeatureType::kInteger; break;
+      default: fields.skip(); continue;
+    }
+    PENSTOCK_CHECK(on_list(type, fields.get_view()));
+  }
+  return {};
+}
+
+// The value fields of a list as runs: `packed` gets bytes with many values, `single` the reader at
+// a field with one. Writers may use either, or both.
+template <typename Packed, typename Single>
+void each_run(std::string_view list, pbf_wire_type wire_type, Packed packed, Single single) {
+  for (pbf_reader fields(list); next_field(fields);) {
+    if (fields.tag() != kValue)
+      fields.skip();
+    else if (fields.has_wire_type(pbf_wire_type::length_delimited))
+      packed(fields.get_view());
+    else if (fields.has_wire_type(wire_type))
+      single(fields);
+    else
+      fields.skip();
+  }
+}
+
+std::uint64_t count_bytes(std::string_view list) {
+  std::uint64_t count = 0;
+  std::string_view value;
+  for (pbf_reader fields(list); next_message(fields, kValue, value);) ++count;
+  return count;
+}
+
+std::uint64_t count_floats(std::string_view list) {
+  std::uint64_t count = 0;
+  each_run(
+      list, pbf_wire_type::fixed32,
+      [&](std::string_view packed) {
+        if (packed.size() % sizeof(float) != 0) throw protozero::invalid_length_exception{};
+        count += packed.size() / sizeof(float);
+      },
+      [&](pbf_reader& fields) {
+        fields.skip();
+        ++count;
+      });
+  return count;
+}
+
+std::uint64_t count_integers(std::string_view list) {
+  std::uint64_t count = 0;
+  each_run(
+      list, pbf_wire_type::varint,
+      [&](std::string_view packed) {  // the last byte of each number has its high bit clear
+        if (!packed.empty() && (packed.back() & 0x80) != 0) throw protozero::end_of_buffer_exception{};
+        count += static_cast<std::uint64_t>(
+            std::ranges::count_if(packed, [](char byte) { return (byte & 0x80) == 0; }));
+      },
+      [&](pbf_reader& fields) {
+        fields.skip();
+        ++count;
+      });
+  return count;
+}
+
+std::uint64_t count_values(FeatureType type, std::string_view list) {
+  switch (type) {
+    case FeatureType::kBytes: return count_bytes(list);
+    case FeatureType::kFloat: return count_floats(list);
+    case FeatureType::kInteger: return count_integers(list);
+    case FeatureType::kNone: break;
+  }
+  return 0;
+}
+
+// Adds the values of one step to `count`; sets `type` where it is not known yet.
+Status count_step(std::string_view step, FeatureType& type, std::uint64_t& count) {
+  return each_list(step, [&](FeatureType found, std::string_view list) -> Status {
+    // Within one feature protobuf would drop all but the last type. No writer means that.
+    if (type != FeatureType::kNone && type != found) return corrupt("one feature has values of two types");
+    type = found;
+    count += count_values(type, list);
+    return {};
+  });
+}
+
+Result<Feature> measure(std::string_view entry, bool is_sequence) {
+  Feature feature;
+  feature.is_sequence = is_sequence;
+  feature.entry = bytes_of(entry);
+  const Status counted = each_step(entry, is_sequence, [&](std::string_view step) -> Status {
+    std::uint64_t count = 0;
+    PENSTOCK_CHECK(count_step(step, feature.type, count));
+    feature.total += count;
+    if (!is_sequence) return {};
+    if (feature.counts.size() == kMostSteps)
+      return fail(ErrorCode::kTooLarge, fmt::format("feature list of more than {} steps", kMostSteps));
+    feature.counts.push_back(count);
+    return {};
+  });
+  PENSTOCK_CHECK(counted);
+  return feature;
+}
+
+// Calls on_list for each list of the feature, after seeing that the caller knows what is in it.
+template <typename OnList>
+Status read_lists(const Feature& feature, FeatureType wanted, std::size_t room, OnList on_list) {
+  if (feature.total != room || (feature.type != wanted && room > 0))
+    return fail(ErrorCode::kInvalidArgument, "feature read as another type or size than it has");
+  if (room == 0) return {};  // also where the type is another: none of its lists may be read as this one
+  return guarded([&] {
+    return each_step(text_of(feature.entry), feature.is_sequence, [&](std::string_view step) {
+      return each_list(step, [&](FeatureType, std::string_view list) -> Status {
+        on_list(list);
+        return {};
+      });
+    });
+  });
+}
+
+}  // namespace
+
+Result<Feature> find_feature(ConstBytes example, std::string_view name) {
+  return guarded([&]() -> Result<Feature> {
+    for (const bool is_sequence : {false, true}) {
+      std::optional<std::string_view> found;
+      std::string_view map, entry;
+      for (pbf_reader maps(text_of(example));
+           next_message(maps, is_sequence ? kFeatureLists : kFeatures, map);)
+        for (pbf_reader entries(map); next_message(entries, kMapEntry, entry);)
+          if (name_of(entry) == name) found = entry;
+      if (found) return measure(*found, is_sequence);
+    }
+    return fail(ErrorCode::kNotFound, fmt::format("the example has no feature '{}'", name));
+  });
+}
+
+Result<std::vector<NamedFeature>> list_features(ConstBytes example) {
+  return guarded([&]() -> Result<std::vector<NamedFeature>> {
+    std::vector<NamedFeature> features;
+    for (const bool is_sequence : {false, true}) {
+      std::map<std::string_view, std::string_view> by_name;
+      std::string_view map, entry;
+      for (pbf_reader maps(text_of(example));
+           next_message(maps, is_sequence ? kFeatureLists : kFeatures, map);)
+        for (pbf_reader entries(map); next_message(entries, kMapEntry, entry);) {
+          by_name[name_of(entry)] = entry;
+          if (by_name.size() > kMostFeatures)
+            return fail(ErrorCode::kTooLarge,
+                        fmt::format("example with more than {} features", kMostFeatures));
+        }
+      for (const auto& [name, place] : by_name) {
+        if (!check_utf8(bytes_of(name))) return corrupt("a feature's name is not UTF-8");
+        auto feature = measure(place, is_sequence);
+        if (!feature) return std::unexpected(std::move(feature).error());
+        features.push_back({std::string(name), *std::move(feature)});
+      }
+    }
+    return features;
+  });
+}
+
+Status read_integers(const Feature& feature, std::span<std::int64_t> out) {
+  auto next = out.begin();
+  return read_lists(feature, FeatureType::kInteger, out.size(), [&](std::string_view list) {
+    each_run(
+        list, pbf_wire_type::varint,
+        [&](std::string_view packed) {
+          const char* at = packed.data();
+          const char* end = at + packed.size();
+          while (at != end) *next++ = static_cast<std::int64_t>(protozero::decode_varint(&at, end));
+        },
+        [&](pbf_reader& fields) { *next++ = fields.get_int64(); });
+  });
+}
+
+Status read_floats(const Feature& feature, std::span<float> out) {
+  auto next = out.begin();
+  return read_lists(feature, FeatureType::kFloat, out.size(), [&](std::string_view list) {
+    each_run(
+        list, pbf_wire_type::fixed32,
+        [&](std::string_view packed) {
+          if (packed.empty()) return;
+          std::memcpy(&*next, packed.data(), packed.size());
+          next += static_cast<std::ptrdiff_t>(packed.size() / sizeof(float));
+        },
+        [&](pbf_reader& fields) { *next++ = fields.get_float(); });
+  });
+}
+
+Status read_bytes(const Feature& feature, std::span<ConstBytes> out) {
+  auto next = out.begin();
+  return read_lists(feature, FeatureType::kBytes, out.size(), [&](std::string_view list) {
+    std::string_view value;
+    for (pbf_reader fields(list); next_message(fields, kValue, value);) *next++ = bytes_of(value);
+  });
+}
+
+Result<std::vector<ConstBytes>> read_bytes(const Feature& feature) {
+  if (feature.type != FeatureType::kBytes && feature.total > 0)
+    return fail(ErrorCode::kInvalidArgument, "feature read as another type than it has");
+  std::vector<ConstBytes> values(feature.total);
+  PENSTOCK_CHECK(read_bytes(feature, values));
+  return values;
+}
+
+}  // namespace penstock

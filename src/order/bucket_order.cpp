@@ -1,0 +1,84 @@
+#include "order/bucket_order.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <numeric>
+
+#include "order/pass.h"
+#include "order/permutation.h"
+
+namespace penstock {
+namespace {
+
+class BucketOrder final : public EpochOrder {
+ public:
+  BucketOrder(std::unique_ptr<const EpochOrder> inner, const OrderSpec& spec, std::uint64_t epoch)
+      : EpochOrder(inner->size()),
+        inner_(std::move(inner)),
+        lengths_(spec.lengths),
+        run_(spec.bucket_run),
+        window_(spec.bucket_run * kRunsAWindow),
+        seed_(spec.seed),
+        epoch_(epoch) {}
+
+  std::uint64_t sample_at(std::uint64_t position) const override {
+    const std::uint64_t number = position / window_;
+    return inner_->sample_at(number * window_ + (*sorted_window(number))[position - number * window_]);
+  }
+
+ private:
+  using Window = std::vector<std::uint32_t>;  // offsets from the window's first position
+
+  // Sorting a window is worth remembering: all its positions are asked for one after another.
+  std::shared_ptr<const Window> sorted_window(std::uint64_t number) const {
+    const std::lock_guard lock(mutex_);
+    for (const Kept& kept : kept_)
+      if (kept.window && kept.number == number) return kept.window;
+    Kept& oldest = kept_[turn_++ % kept_.size()];
+    oldest = {number, std::make_shared<const Window>(sort_window(number))};
+    return oldest.window;
+  }
+
+  Window sort_window(std::uint64_t number) const {
+    const std::uint64_t begin = number * window_, count = std::min(window_, size() - begin);
+    std::vector<std::uint64_t> length(count);
+    for (std::uint64_t i = 0; i < count; ++i) length[i] = (*lengths_)[inner_->sample_at(begin + i)];
+    Window sorted(count);
+    std::iota(sorted.begin(), sorted.end(), 0u);
+    std::ranges::stable_sort(sorted, {}, [&](std::uint32_t i) { return length[i]; });
+    // A run that is not full (the epoch's end) stays last, so that all others begin a batch.
+    const std::uint64_t runs = count / run_;
+    if (runs == 0) return sorted;
+    const Permutation order(runs, derive_key(seed_, epoch_, KeyPurpose::kRuns, number));
+    Window out;
+    out.reserve(count);
+    for (std::uint64_t i = 0; i < runs; ++i) {
+      const auto first = sorted.begin() + static_cast<std::ptrdiff_t>(order(i) * run_);
+      out.insert(out.end(), first, first + static_cast<std::ptrdiff_t>(run_));
+    }
+    out.insert(out.end(), sorted.begin() + static_cast<std::ptrdiff_t>(runs * run_), sorted.end());
+    return out;
+  }
+
+  struct Kept {
+    std::uint64_t number = 0;
+    std::shared_ptr<const Window> window;
+  };
+
+  std::unique_ptr<const EpochOrder> inner_;
+  std::shared_ptr<const std::vector<std::uint64_t>> lengths_;
+  std::uint64_t run_, window_, seed_, epoch_;
+  mutable std::mutex mutex_;
+  mutable std::array<Kept, 2> kept_;  // workers straddle the boundary of two windows
+  mutable std::size_t turn_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<const EpochOrder> make_bucket_order(std::unique_ptr<const EpochOrder> inner,
+                                                    const OrderSpec& spec, std::uint64_t epoch) {
+  return std::make_unique<BucketOrder>(std::move(inner), spec, epoch);
+}
+
+}  // namespace penstock

@@ -1,0 +1,209 @@
+#include "source/manifest/manifest_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "base/hash.h"
+#include "source/field_kind.h"
+#include "source/manifest/manifest_table.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kLargestManifest = std::uint64_t{4} << 30;
+
+std::string_view ending_of(std::string_view path) {
+  const auto slash = path.rfind('/'), dot = path.rfind('.');
+  if (dot == std::string_view::npos || (slash != std::string_view::npos && dot < slash)) return {};
+  return path.substr(dot + 1);
+}
+
+// What the files of a column are, if all its cells name files of one kind.
+std::optional<FieldKind> kind_of_paths(const ManifestTable& table, std::size_t column) {
+  std::optional<FieldKind> kind;
+  for (std::uint64_t row = 0; row < table.rows(); ++row) {
+    std::string ending(ending_of(table.cell(row, column)));
+    std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const FieldKind here = kind_of_extension(ending);
+    if (here != FieldKind::kImage && here != FieldKind::kArray) return std::nullopt;
+    if (kind && *kind != here) return std::nullopt;
+    kind = here;
+  }
+  return kind;
+}
+
+FieldKind kind_of_values(ColumnType type) {
+  switch (type) {
+    case ColumnType::kInteger: return FieldKind::kInteger;
+    case ColumnType::kReal: return FieldKind::kArray;
+    case ColumnType::kText: return FieldKind::kText;
+    case ColumnType::kJson: return FieldKind::kJson;
+  }
+  return FieldKind::kText;
+}
+
+class ManifestSource final : public Source {
+ public:
+  ManifestSource(std::shared_ptr<const Store> store, std::string uri, std::string root, ManifestTable table)
+      : store_(std::move(store)),
+        uri_(std::move(uri)),
+        root_(std::move(root)),
+        table_(std::move(table)) {}
+
+  Status prepare(const OpenOptions& options) {
+    std::vector<std::pair<std::string, std::string>> wanted = options.columns;
+    if (wanted.empty())
+      for (const std::string& name : table_.names()) wanted.emplace_back(name, name);
+    std::vector<std::string> names;
+    for (const auto& [field, column] : wanted) names.push_back(field);
+    PENSTOCK_CHECK(check_field_names(options.field_kinds, names));
+    for (const auto& [field, column] : wanted) {
+      PENSTOCK_CHECK(check_field_names({{column, ""}}, table_.names()));
+      PENSTOCK_CHECK(add_field(field, column, options));
+    }
+    if (options.columns.empty())
+      std::ranges::stable_sort(places_, {}, [](const Place& place) { return place.info.kind; });
+    for (const Place& place : places_) {
+      fields_.push_back(place.info);
+      if (key_column_ == kNone && place.info.form == FieldForm::kFile) key_column_ = place.column;
+    }
+    for (std::uint64_t row = 0; row < table_.rows(); ++row) {
+      for (const Place& place : places_) fingerprint_ = hash_text(table_.cell(row, place.column), fingerprint_);
+      stored_bytes_ += table_.row_length(row);
+    }
+    return {};
+  }
+
+  std::uint64_t size() const override { return table_.rows(); }
+  const std::vector<FieldInfo>& fields() const override { return fields_; }
+  std::string kind() const override { return "manifest"; }
+  std::string uri() const override { return uri_; }
+  std::string key(std::uint64_t sample) const override {
+    return key_column_ == kNone ? std::to_string(sample) : std::string(table_.cell(sample, key_column_));
+  }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  std::uint64_t fingerprint() const override { return fingerprint_; }
+  // Of the table: the files are not looked at until they are read, there may be millions of them.
+  std::uint64_t stored_bytes() const override { return stored_bytes_; }
+  std::uint64_t stored_bytes_of(std::uint64_t sample) const override { return table_.row_length(sample); }
+  const Store& store() const override { return *store_; }
+
+  Result<Extent> extent(std::uint64_t sample, std::size_t field) const override {
+    const std::string_view cell = table_.cell(sample, places_[field].column);
+    if (cell.empty())
+      return fail(ErrorCode::kNotFound, fmt::format("\"{}\" is empty in this row", fields_[field].name),
+                  row_of(sample));
+    const std::string path = (std::filesystem::path(root_) / cell).lexically_normal().string();
+    if (!path.starts_with(root_) || (path.size() > root_.size() && !root_.ends_with('/') && path[root_.size()] != '/'))
+      return fail(ErrorCode::kNoAccess,
+                  fmt::format("\"{}\" leads out of the folder {}; give root= to allow it", cell, root_),
+                  row_of(sample));
+    Extent extent;
+    extent.object = path;
+    return extent;
+  }
+
+  IndexValue value(std::uint64_t sample, std::size_t field) const override {
+    const Place& place = places_[field];
+    if (place.is_class)
+      return std::ranges::lower_bound(classes_, table_.cell(sample, place.column)) - classes_.begin();
+    if (place.info.kind == FieldKind::kInteger) return table_.integer(sample, place.column);
+    if (place.info.kind == FieldKind::kArray) return table_.real(sample, place.column);
+    return std::string(table_.cell(sample, place.column));
+  }
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  struct Place {
+    FieldInfo info;
+    std::size_t column = 0;
+    bool is_class = false;  // names of classes, counted
+  };
+
+  static bool is_mask_name(const std::string& name) {
+    return name.find("mask") != std::string::npos || name.find("seg") != std::string::npos;
+  }
+  static bool is_label_name(const std::string& name) {
+    return name == "label" || name == "class" || name == "target" || name == "category";
+  }
+
+  // By the user's word, else by what the cells are.
+  Status add_field(const std::string& name, const std::string& column_name, const OpenOptions& options) {
+    const auto column =
+        static_cast<std::size_t>(std::ranges::find(table_.names(), column_name) - table_.names().begin());
+    const bool is_text = table_.type(column) == ColumnType::kText;
+    FieldKind kind = kind_of_values(table_.type(column));
+    bool is_file = false;
+    if (const auto told = options.field_kinds.find(name); told != options.field_kinds.end()) {
+      const auto type = parse_field_type(name, told->second);
+      if (!type) return std::unexpected(type.error());
+      kind = type->kind;
+      is_file = kind == FieldKind::kImage || kind == FieldKind::kMask || kind == FieldKind::kArray;
+      if (type->elements || (is_file && !is_text) ||
+          (kind == FieldKind::kInteger && table_.type(column) != ColumnType::kInteger && !is_text))
+        return fail(ErrorCode::kInvalidArgument,
+                    fmt::format("column \"{}\" cannot be \"{}\" by what its cells are", column_name, told->second),
+                    {uri_, -1, -1, -1});
+    } else if (const auto paths = is_text ? kind_of_paths(table_, column) : std::nullopt) {
+      kind = is_mask_name(name) && *paths == FieldKind::kImage ? FieldKind::kMask : *paths;
+      is_file = true;
+    } else if (is_text && is_label_name(name)) {
+      kind = FieldKind::kInteger;
+    }
+    const bool is_class = kind == FieldKind::kInteger && is_text;
+    if (is_class) PENSTOCK_CHECK(name_classes(name, column));
+    places_.push_back({{name, kind, is_file ? FieldForm::kFile : FieldForm::kIndex}, column, is_class});
+    return {};
+  }
+
+  // Names of classes become numbers, sorted by name as for folders.
+  Status name_classes(const std::string& name, std::size_t column) {
+    if (!classes_.empty())
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("\"{}\" is a second column of class names; make it text by its kind", name),
+                  {uri_, -1, -1, -1});
+    std::vector<std::string_view> names;
+    for (std::uint64_t row = 0; row < table_.rows(); ++row) names.push_back(table_.cell(row, column));
+    std::ranges::sort(names);
+    const auto repeated = std::ranges::unique(names);
+    names.erase(repeated.begin(), repeated.end());
+    classes_.assign(names.begin(), names.end());
+    return {};
+  }
+
+  Where row_of(std::uint64_t sample) const {
+    return {uri_, static_cast<std::int64_t>(table_.row_offset(sample)),
+            static_cast<std::int64_t>(table_.row_length(sample)), static_cast<std::int64_t>(sample)};
+  }
+
+  std::shared_ptr<const Store> store_;
+  std::string uri_, root_;
+  ManifestTable table_;
+  std::vector<FieldInfo> fields_;
+  std::vector<Place> places_;  // in the order of fields_
+  std::size_t key_column_ = kNone;
+  std::vector<std::string> classes_;
+  std::uint64_t fingerprint_ = 0, stored_bytes_ = 0;
+};
+
+}  // namespace
+
+Result<SourcePtr> open_manifest(std::shared_ptr<const Store> store, const std::string& uri,
+                                const std::string& path, const std::string& root, const OpenOptions& options) {
+  const auto bytes = read_all(*store, path, kLargestManifest);
+  if (!bytes) return std::unexpected(bytes.error());
+  const ManifestFormat format = path.ends_with(".tsv")   ? ManifestFormat::kTsv
+                                : path.ends_with(".csv") ? ManifestFormat::kCsv
+                                                         : ManifestFormat::kJsonLines;
+  auto table = ManifestTable::parse(*bytes, format, uri);
+  if (!table) return std::unexpected(std::move(table).error());
+  auto source = std::make_shared<ManifestSource>(std::move(store), uri, root, std::move(*table));
+  PENSTOCK_CHECK(source->prepare(options));
+  return source;
+}
+
+}  // namespace penstock

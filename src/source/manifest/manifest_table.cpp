@@ -1,0 +1,55 @@
+#include "source/manifest/manifest_table.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <memory>
+#include <new>
+#include <stdexcept>
+
+namespace penstock {
+namespace {
+
+Status read(ManifestContents& contents, ManifestFormat format, const std::string& uri) {
+  switch (format) {
+    case ManifestFormat::kCsv: return read_csv(contents, ',', uri);
+    case ManifestFormat::kTsv: return read_csv(contents, '\t', uri);
+    case ManifestFormat::kJsonLines: return read_json_lines(contents, uri);
+  }
+  return fail(ErrorCode::kInvalidArgument, "no such format of tables", {uri});
+}
+
+std::unexpected<Error> no_memory(ConstBytes file, const std::string& uri) {
+  return fail(ErrorCode::kNoMemory, fmt::format("no memory for a table of {} bytes", file.size()), {uri});
+}
+
+}  // namespace
+
+Result<ManifestTable> ManifestTable::parse(ConstBytes file, ManifestFormat format,
+                                           const std::string& uri) try {
+  if (file.size() > kManifestBytes)
+    return fail(ErrorCode::kTooLarge,
+                fmt::format("a table of {} bytes, at most {} are read", file.size(), kManifestBytes), {uri});
+  ManifestContents contents;
+  contents.text_memory = std::make_unique_for_overwrite<char[]>(file.size());
+  if (!file.empty()) std::memcpy(contents.text_memory.get(), file.data(), file.size());
+  contents.text = {contents.text_memory.get(), file.size()};
+  PENSTOCK_CHECK(read(contents, format, uri));
+  if (contents.rows.empty()) return fail(ErrorCode::kNotFound, "the table has no rows", {uri});
+  return ManifestTable(std::move(contents));
+} catch (const std::bad_alloc&) {
+  return no_memory(file, uri);
+} catch (const std::length_error&) {
+  return no_memory(file, uri);
+}
+
+std::uint64_t ManifestTable::size_bytes() const {
+  std::uint64_t bytes = contents_.text.size() + contents_.unescaped.size() +
+                        contents_.cells.size() * sizeof(ManifestCell) +
+                        contents_.rows.size() * sizeof(ManifestContents::Row);
+  for (const std::string& name : contents_.names) bytes += sizeof name + name.size();
+  for (const ColumnValues& column : contents_.columns) bytes += sizeof column + column.size_bytes();
+  return bytes;
+}
+
+}  // namespace penstock

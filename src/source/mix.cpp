@@ -1,0 +1,144 @@
+// Several sources seen as one, drawn from by weight or simply one after another.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/random.h"
+#include "penstock/source.h"
+
+namespace penstock {
+namespace {
+
+class MixSource final : public Source {
+ public:
+  MixSource(std::vector<SourcePtr> parts, std::vector<double> weights) : parts_(std::move(parts)) {
+    mixture_.weights = std::move(weights);
+    for (const SourcePtr& part : parts_) {
+      first_.push_back(size_);
+      size_ += part->size();
+      mixture_.sizes.push_back(part->size());
+      stored_bytes_ += part->stored_bytes();
+      fingerprint_ = mix64(fingerprint_ ^ part->fingerprint());
+    }
+    // What only some parts have everywhere, a batch cannot have without being asked.
+    fields_ = parts_.front()->fields();
+    for (std::size_t i = 0; i < fields_.size(); ++i)
+      for (const SourcePtr& part : parts_)
+        fields_[i].is_everywhere = fields_[i].is_everywhere && part->fields()[i].is_everywhere;
+    for (const SourcePtr& part : parts_)
+      if (part->classes() == parts_.front()->classes()) classes_ = part->classes();
+  }
+
+  std::uint64_t size() const override { return size_; }
+  const std::vector<FieldInfo>& fields() const override { return fields_; }
+  std::string kind() const override { return "mixture"; }
+  std::string uri() const override {
+    std::string text;
+    for (const SourcePtr& part : parts_) text += (text.empty() ? "" : " + ") + part->uri();
+    return text;
+  }
+  std::string key(std::uint64_t sample) const override {
+    const Place place = find(sample);
+    return place.part->key(place.sample);
+  }
+  Result<Extent> extent(std::uint64_t sample, std::size_t field) const override {
+    const Place place = find(sample);
+    return place.part->extent(place.sample, field);
+  }
+  const ArrayLayout* array_layout(std::size_t field) const override { return parts_.front()->array_layout(field); }
+  IndexValue value(std::uint64_t sample, std::size_t field) const override {
+    const Place place = find(sample);
+    return place.part->value(place.sample, field);
+  }
+  Result<std::span<const std::byte>> open_record(std::span<const std::byte> stored) const override {
+    return parts_.front()->open_record(stored);
+  }
+  Result<RecordValue> find_in_record(std::size_t field, std::span<const std::byte> record,
+                                     const Room& room) const override {
+    return parts_.front()->find_in_record(field, record, room);
+  }
+  const std::vector<std::string>& classes() const override { return classes_; }
+  std::uint64_t fingerprint() const override { return fingerprint_; }
+  std::uint64_t stored_bytes() const override { return stored_bytes_; }
+  std::uint64_t stored_bytes_of(std::uint64_t sample) const override {
+    const Place place = find(sample);
+    return place.part->stored_bytes_of(place.sample);
+  }
+  const Mixture* mixture() const override { return mixture_.weights.empty() ? nullptr : &mixture_; }
+  bool index_was_kept() const override {
+    return std::ranges::any_of(parts_, [](const SourcePtr& part) { return part->index_was_kept(); });
+  }
+  void forget_kept_index() const override {
+    for (const SourcePtr& part : parts_) part->forget_kept_index();
+  }
+  const Store& store() const override { return parts_.front()->store(); }
+
+ private:
+  struct Place {
+    const Source* part;
+    std::uint64_t sample;
+  };
+
+  Place find(std::uint64_t sample) const {
+    const auto part = std::ranges::upper_bound(first_, sample) - first_.begin() - 1;
+    return {parts_[static_cast<std::size_t>(part)].get(), sample - first_[static_cast<std::size_t>(part)]};
+  }
+
+  std::vector<SourcePtr> parts_;
+  std::vector<std::uint64_t> first_;
+  std::vector<FieldInfo> fields_;
+  std::vector<std::string> classes_;
+  Mixture mixture_;
+  std::uint64_t size_ = 0, stored_bytes_ = 0, fingerprint_ = 0;
+};
+
+// Parts are read by the first one's rules, so they must be of one make.
+Status check_alike(const Source& first, const Source& other) {
+  const auto differ = [&](const std::string& what) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}", first.uri(), what), {other.uri(), -1, -1, -1});
+  };
+  if (first.kind() != other.kind())
+    return differ(fmt::format("a mixture of {} and {}; its parts must be of one kind", first.kind(), other.kind()));
+  if (first.fields().size() != other.fields().size()) return differ("the parts of a mixture have other fields");
+  for (std::size_t i = 0; i < first.fields().size(); ++i) {
+    const FieldInfo &a = first.fields()[i], &b = other.fields()[i];
+    if (a.name != b.name || a.kind != b.kind || a.form != b.form)
+      return differ(fmt::format("the parts of a mixture have other fields: {} ({}) and {} ({})", a.name,
+                                name_of(a.kind), b.name, name_of(b.kind)));
+    const ArrayLayout *mine = first.array_layout(i), *its = other.array_layout(i);
+    if (a.form == FieldForm::kElements && mine != nullptr && its != nullptr &&
+        (mine->spec != its->spec || mine->swap_bytes != its->swap_bytes))
+      return differ(fmt::format("field {} has another shape or type in a part of the mixture", a.name));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<SourcePtr> mix(std::vector<SourcePtr> parts, std::vector<double> weights) {
+  if (parts.empty()) return fail(ErrorCode::kInvalidArgument, "a mixture of nothing");
+  if (!weights.empty() && weights.size() != parts.size())
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} weights for {} sources", weights.size(), parts.size()));
+  double sum = 0;
+  for (const double weight : weights) {
+    if (!(weight > 0) || !std::isfinite(weight))
+      return fail(ErrorCode::kInvalidArgument, "weights of a mixture must be above 0 and finite");
+    sum += weight;
+  }
+  for (double& weight : weights) weight /= sum;
+  for (const SourcePtr& part : parts) {
+    if (part->mixture() != nullptr)
+      return fail(ErrorCode::kInvalidArgument, "a mixture of mixtures; give all parts to one");
+    if (part->is_forward_only())
+      return fail(ErrorCode::kUnsupported,
+                  "compressed shards can only be read forward, which a mixture does not; unpack them",
+                  {part->uri(), -1, -1, -1});
+    PENSTOCK_CHECK(check_alike(*parts.front(), *part));
+  }
+  return std::make_shared<MixSource>(std::move(parts), std::move(weights));
+}
+
+}  // namespace penstock

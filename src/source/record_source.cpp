@@ -1,0 +1,98 @@
+#include "source/record_source.h"
+
+#include <algorithm>
+
+#include "base/limits.h"
+#include "source/kept_index.h"
+
+namespace penstock {
+namespace {
+
+// A run of samples that is worth reading, or must be decompressed, as a whole. Part of the order of
+// a windowed shuffle: another size is another order.
+constexpr std::uint64_t kUnitBytes = 4 << 20;
+
+// Cuts the samples of every shard into runs of at least kUnitBytes; calls with shard and [first, last).
+template <typename Function>
+void for_each_run(const RecordIndex& index, Function function) {
+  for (std::size_t shard = 0; shard < index.shards().size(); ++shard) {
+    const std::uint64_t begin = index.shards()[shard].first_sample, end = begin + index.samples_of_shard(shard);
+    std::uint64_t first = begin, from = 0;
+    for (std::uint64_t sample = begin; sample < end; ++sample) {
+      const auto head = index.member(sample, 0);
+      const auto tail = index.member(sample, index.member_count(sample) - 1);
+      if (sample == first) from = head.offset;
+      if (tail.offset + tail.length - from < kUnitBytes && sample + 1 < end) continue;
+      function(shard, first, sample + 1, from, tail.offset + tail.length);
+      first = sample + 1;
+    }
+  }
+}
+
+}  // namespace
+
+RecordSource::RecordSource(std::shared_ptr<const Store> store, std::string uri, OpenedIndex opened)
+    : index_(std::move(opened.index)),
+      store_(std::move(store)),
+      uri_(std::move(uri)),
+      kept_path_(std::move(opened.kept_path)),
+      was_kept_(opened.was_kept) {
+  for (const ShardInfo& shard : index_.shards())
+    compressed_ = compressed_ || compression_of_name(shard.path) != Compression::kNone;
+  if (compressed_) cut_into_blocks();
+}
+
+// One compressed shard makes them all streams: an order cannot treat some samples otherwise.
+void RecordSource::cut_into_blocks() {
+  for (const ShardInfo& shard : index_.shards())
+    streams_.push_back({shard.path, shard.version.modified_ns, shard.version.size});
+  for_each_run(index_, [&](std::size_t shard, std::uint64_t, std::uint64_t last, std::uint64_t begin_byte,
+                           std::uint64_t end_byte) {
+    blocks_.push_back({static_cast<std::uint32_t>(shard), begin_byte, end_byte});
+    block_ends_.push_back(last);
+  });
+}
+
+std::uint64_t RecordSource::stored_bytes_of(std::uint64_t sample) const {
+  std::uint64_t sum = 0;
+  for (std::uint64_t i = 0; i < index_.member_count(sample); ++i) sum += index_.member(sample, i).length;
+  return sum;
+}
+
+std::shared_ptr<const StorageUnits> RecordSource::units() const {
+  auto units = std::make_shared<StorageUnits>();
+  for_each_run(index_, [&](std::size_t shard, std::uint64_t first, std::uint64_t, std::uint64_t, std::uint64_t) {
+    units->first_sample.push_back(first);
+    if (compressed_) units->stream.push_back(static_cast<std::uint32_t>(shard));
+  });
+  units->first_sample.push_back(size());
+  return units;
+}
+
+void RecordSource::forget_kept_index() const { forget_index(kept_path_); }
+
+Extent RecordSource::extent_of(std::uint64_t sample, const RecordIndex::Member& member) const {
+  const ShardInfo& shard = index_.shards()[index_.shard_of(sample)];
+  std::int64_t block = -1;
+  if (compressed_) block = std::ranges::upper_bound(block_ends_, sample) - block_ends_.begin();
+  return {shard.path, member.offset, member.length, shard.version.modified_ns, shard.version.size, true, block};
+}
+
+Result<std::vector<std::byte>> RecordSource::read(const Extent& extent) const {
+  if (extent.length > Limits{}.encoded_bytes)
+    return fail(ErrorCode::kTooLarge, "larger than a sample may be",
+                {extent.object, static_cast<std::int64_t>(extent.offset),
+                 static_cast<std::int64_t>(extent.length), -1});
+  auto object = store_->open(extent.object);
+  if (!object) return std::unexpected(std::move(object).error());
+  const auto reader = make_forward_reader(**object, extent.object, compression_of_name(extent.object));
+  const auto bytes = reader->at(extent.offset, extent.length);
+  if (!bytes) return std::unexpected(bytes.error());
+  if (bytes->size() != extent.length)
+    return fail(ErrorCode::kTruncated, "shard ends within a sample",
+                {extent.object, static_cast<std::int64_t>(extent.offset),
+                 static_cast<std::int64_t>(extent.length), -1});
+  return std::vector<std::byte>(bytes->begin(), bytes->end());
+}
+
+}  // namespace penstock

@@ -1,0 +1,173 @@
+#include "source/shard_index.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "base/machine.h"
+#include "source/kept_index.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kLargestIndex = std::uint64_t{16} << 30;
+constexpr auto kProgressEvery = std::chrono::milliseconds(100);
+
+// Scans the shards, several at a time: each is a long walk of short reads.
+class ShardScans {
+ public:
+  ShardScans(const Store& store, const ShardSet& set, const ScanShard& scan)
+      : store_(store),
+        set_(set),
+        scan_(scan),
+        contents(set.paths.size()),
+        versions(set.paths.size()),
+        errors(set.paths.size()) {}
+
+  Status run(const OpenOptions& options) {
+    const auto threads =
+        static_cast<unsigned>(std::min<std::size_t>(std::clamp(usable_cpus() * 2, 2u, 16u), set_.paths.size()));
+    std::vector<std::jthread> pool;
+    running_ = threads;
+    for (unsigned t = 0; t < threads; ++t) pool.emplace_back([this, &options] { work(!options.on_bad_shard); });
+    std::unique_lock lock(mutex_);
+    while (!finished_.wait_for(lock, kProgressEvery, [&] { return running_ == 0; })) {
+      if (!options.progress) continue;
+      lock.unlock();
+      if (!options.progress(seen_.load(std::memory_order_relaxed))) stop_ = stopped_ = true;
+      lock.lock();
+    }
+    if (stopped_) return fail(ErrorCode::kStopped, "stopped while indexing", {set_.uri, -1, -1, -1});
+    return {};
+  }
+
+ private:
+  void work(bool stop_at_error) {
+    while (!stop_) {
+      const std::size_t shard = next_++;
+      if (shard >= set_.paths.size()) break;
+      if (auto status = scan_one(shard); !status) {
+        errors[shard] = std::move(status).error();
+        if (stop_at_error) stop_ = true;
+      }
+      seen_.fetch_add(contents[shard].samples(), std::memory_order_relaxed);
+    }
+    const std::lock_guard lock(mutex_);
+    if (--running_ == 0) finished_.notify_all();
+  }
+
+  Status scan_one(std::size_t shard) {
+    const std::string& path = set_.paths[shard];
+    auto object = store_.open(path);
+    if (!object) return std::unexpected(std::move(object).error());
+    versions[shard] = (*object)->version();
+    const auto reader = make_forward_reader(**object, path, compression_of_name(path));
+    PENSTOCK_CHECK(scan_(*reader, path, contents[shard]));
+    const auto now = (*object)->version_now();
+    if (now && *now != versions[shard])
+      return fail(ErrorCode::kChanged, "shard changed while it was indexed", {path, -1, -1, -1});
+    return {};
+  }
+
+  const Store& store_;
+  const ShardSet& set_;
+  const ScanShard& scan_;
+  std::atomic<std::size_t> next_{0};
+  std::atomic<std::uint64_t> seen_{0};
+  std::atomic<bool> stop_{false}, stopped_{false};
+  std::mutex mutex_;
+  std::condition_variable finished_;
+  unsigned running_ = 0;
+
+ public:
+  std::vector<ShardContents> contents;  // by shard
+  std::vector<ObjectVersion> versions;
+  std::vector<std::optional<Error>> errors;
+};
+
+enum class Fit : std::uint8_t { kSame, kOtherShards, kChanged };
+
+Fit fit_of(const Store& store, const ShardSet& set, const RecordIndex& index) {
+  if (!std::ranges::equal(index.shards(), set.paths, {}, &ShardInfo::path)) return Fit::kOtherShards;
+  const bool same = std::ranges::all_of(index.shards(), [&](const ShardInfo& shard) {
+    const auto version = store.stat(shard.path);
+    return version && *version == shard.version;
+  });
+  return same ? Fit::kSame : Fit::kChanged;
+}
+
+// Is the shard what the old index knew, less some samples at its end?
+std::optional<Error> lost_tail(const RecordIndex& old, const std::string& path, const ShardContents& now,
+                               const ObjectVersion& version, const std::string& kept_path) {
+  const auto known = std::ranges::find(old.shards(), path, &ShardInfo::path);
+  if (known == old.shards().end() || version.size >= known->version.size) return std::nullopt;
+  const auto shard = static_cast<std::size_t>(known - old.shards().begin());
+  const std::uint64_t count = old.samples_of_shard(shard);
+  if (now.samples() >= count) return std::nullopt;
+  std::uint64_t place = 0;
+  for (std::uint64_t sample = 0; sample < now.samples(); ++sample)
+    for (std::uint64_t i = 0; i < old.member_count(known->first_sample + sample); ++i, ++place) {
+      const auto member = old.member(known->first_sample + sample, i);
+      if (place >= now.offsets.size() || member.offset != now.offsets[place] ||
+          member.length != now.lengths[place])
+        return std::nullopt;
+    }
+  return Error{ErrorCode::kTruncated,
+               fmt::format("shard ends after {} samples, its index knows {}: it was cut (if it was meant to "
+                           "be, remove {})",
+                           now.samples(), count, kept_path),
+               {path, static_cast<std::int64_t>(version.size),
+                static_cast<std::int64_t>(known->version.size - version.size),
+                static_cast<std::int64_t>(known->first_sample + now.samples())},
+               false};
+}
+
+}  // namespace
+
+Result<OpenedIndex> open_shard_index(const Store& store, const ShardSet& set, const OpenOptions& options,
+                                     const ScanShard& scan) {
+  OpenedIndex opened;
+  if (options.keep_index) opened.kept_path = kept_index_path(options.cache_dir, set.identity, set.kind);
+  std::optional<RecordIndex> old;
+  if (!opened.kept_path.empty())
+    if (auto bytes = read_all(store, opened.kept_path, kLargestIndex)) {
+      auto kept = RecordIndex::parse(std::move(*bytes));
+      const Fit fit = kept ? fit_of(store, set, *kept) : Fit::kChanged;
+      if (fit == Fit::kSame) {
+        opened.index = std::move(*kept);
+        opened.was_kept = true;
+        return opened;
+      }
+      if (options.warn)
+        options.warn(fmt::format("{}: {}", set.uri,
+                                 !kept ? fmt::format("the kept index {} is damaged and is made anew",
+                                                     opened.kept_path)
+                                 : fit == Fit::kOtherShards
+                                     ? "there are other shards than when it was indexed; it is indexed anew"
+                                     : "shards have changed since they were indexed; they are indexed anew"));
+      if (kept) old = std::move(*kept);
+    }
+  ShardScans scans(store, set, scan);
+  PENSTOCK_CHECK(scans.run(options));
+  bool whole = true;
+  for (std::size_t shard = 0; shard < set.paths.size(); ++shard) {
+    std::optional<Error>& error = scans.errors[shard];
+    if (!error && old)
+      error = lost_tail(*old, set.paths[shard], scans.contents[shard], scans.versions[shard], opened.kept_path);
+    if (!error) continue;
+    if (!options.on_bad_shard) return std::unexpected(*error);
+    whole = false;
+    options.on_bad_shard(*error);
+  }
+  opened.index = RecordIndex::build(set.paths, scans.versions, std::move(scans.contents));
+  if (whole && !opened.kept_path.empty()) keep_index(opened.kept_path, opened.index.bytes());
+  return opened;
+}
+
+}  // namespace penstock

@@ -1,0 +1,276 @@
+#include "source/tar_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <unordered_map>
+
+#include "base/random.h"
+#include "decode/npz.h"
+#include "source/field_kind.h"
+#include "source/record_source.h"
+#include "source/tar_scan.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kMostFields = 1024;
+constexpr std::array<std::string_view, 4> kImageExtensions = {"jpg", "jpeg", "png", "webp"};
+
+bool is_image_extension(std::string_view name) {
+  return std::ranges::find(kImageExtensions, name) != kImageExtensions.end();
+}
+
+struct SplitName {
+  std::string_view key;
+  std::string extension;
+};
+
+// The key is the path up to the first dot after the last slash. Names without a dot, hidden files
+// and __metadata__ belong to no sample.
+std::optional<SplitName> split_name(std::string_view name) {
+  if (name.starts_with("__") && name.ends_with("__")) return std::nullopt;
+  const auto slash = name.rfind('/');
+  const std::size_t base = slash == std::string_view::npos ? 0 : slash + 1;
+  const auto dot = name.find('.', base);
+  if (dot == std::string_view::npos || dot == base || dot + 1 == name.size()) return std::nullopt;
+  SplitName split{name.substr(0, dot), std::string(name.substr(dot + 1))};
+  for (char& c : split.extension)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return split;
+}
+
+// Groups members into samples as they come.
+class SampleGrouper {
+ public:
+  SampleGrouper(const std::string& path, ShardContents& out) : path_(path), out_(out) {}
+
+  Status add(const TarMember& member) {
+    const auto split = split_name(member.name);
+    if (!split) return {};
+    const Where where{path_, static_cast<std::int64_t>(member.header_offset),
+                      static_cast<std::int64_t>(member.size), -1};
+    if (out_.samples() == 0 || split->key != last_key()) PENSTOCK_CHECK(begin_sample(split->key, where));
+    const auto field = field_named(split->extension);
+    if (!field) return fail(ErrorCode::kTooLarge, fmt::format("more than {} endings", kMostFields), where);
+    for (std::size_t i = out_.first_members.back(); i < out_.fields.size(); ++i)
+      if (out_.fields[i] == *field)
+        return fail(ErrorCode::kCorrupt,
+                    fmt::format("two members \"{}\" in sample \"{}\"", split->extension, split->key), where);
+    out_.offsets.push_back(member.data_offset);
+    out_.lengths.push_back(member.size);
+    out_.fields.push_back(*field);
+    return {};
+  }
+
+ private:
+  std::string_view key_of(std::uint64_t sample) const {
+    const std::uint64_t begin = sample > 0 ? out_.key_ends[sample - 1] : 0;
+    return std::string_view(out_.keys).substr(begin, out_.key_ends[sample] - begin);
+  }
+  std::string_view last_key() const { return key_of(out_.samples() - 1); }
+
+  // A key that comes again after another one means that members of samples are interleaved (or that
+  // a file was added twice): read on, every half would pass for a sample.
+  Status begin_sample(std::string_view key, const Where& where) {
+    const auto [known, is_new] = seen_.try_emplace(std::hash<std::string_view>()(key), out_.samples());
+    if (!is_new && key_of(known->second) == key)
+      return fail(ErrorCode::kCorrupt,
+                  fmt::format("sample \"{}\" begins a second time: its members do not stand together", key),
+                  where);
+    out_.first_members.push_back(out_.offsets.size());
+    out_.keys += key;
+    out_.key_ends.push_back(out_.keys.size());
+    return {};
+  }
+
+  std::optional<std::uint16_t> field_named(const std::string& name) {
+    const auto found = std::ranges::find(out_.field_names, name);
+    if (found == out_.field_names.end()) {
+      if (out_.field_names.size() >= kMostFields) return std::nullopt;
+      out_.field_names.push_back(name);
+      return static_cast<std::uint16_t>(out_.field_names.size() - 1);
+    }
+    return static_cast<std::uint16_t>(found - out_.field_names.begin());
+  }
+
+  const std::string& path_;
+  ShardContents& out_;
+  std::unordered_map<std::size_t, std::uint64_t> seen_;
+};
+
+Status scan_counting_links(ForwardReader& reader, const std::string& path, ShardContents& out,
+                           std::atomic<std::uint64_t>& links) {
+  SampleGrouper grouper(path, out);
+  const auto summary = scan_tar(reader, path, [&](const TarMember& member) { return grouper.add(member); });
+  if (!summary) return std::unexpected(summary.error());
+  links += summary->links;
+  return {};
+}
+
+class TarSource final : public RecordSource {
+ public:
+  using RecordSource::RecordSource;
+
+  Status prepare(const OpenOptions& options) {
+    PENSTOCK_CHECK(check_field_names(options.field_kinds, index_.field_names()));
+    for (std::size_t i = 0; i < index_.field_names().size(); ++i)
+      PENSTOCK_CHECK(add_field(static_cast<std::uint16_t>(i), options));
+    merge_images(options);
+    std::ranges::stable_sort(places_, {}, [](const Place& place) { return place.info.kind; });
+    for (const Place& place : places_) fields_.push_back(place.info);
+    return {};
+  }
+
+  std::string kind() const override { return is_forward_only() ? "compressed tar shards" : "tar shards"; }
+  std::string key(std::uint64_t sample) const override { return std::string(index_.key(sample)); }
+
+  Result<Extent> extent(std::uint64_t sample, std::size_t field) const override {
+    const Place& place = places_[field];
+    for (std::uint64_t i = 0; i < index_.member_count(sample); ++i) {
+      const auto member = index_.member(sample, i);
+      if (std::ranges::find(place.members, member.field) != place.members.end())
+        return extent_of(sample, member);
+    }
+    const Extent first = extent_of(sample, index_.member(sample, 0));
+    return fail(ErrorCode::kNotFound,
+                fmt::format("sample \"{}\" has no \"{}\"", index_.key(sample), place.info.name),
+                {first.object, static_cast<std::int64_t>(first.offset),
+                 static_cast<std::int64_t>(first.length), static_cast<std::int64_t>(sample)});
+  }
+
+  const ArrayLayout* array_layout(std::size_t field) const override {
+    return fields_[field].form == FieldForm::kElements ? &places_[field].layout : nullptr;
+  }
+
+  // The one record within a tar: an .npz with arrays of several names.
+  Result<RecordValue> find_in_record(std::size_t field, std::span<const std::byte> record,
+                                     const Room& room) const override {
+    const auto members = list_npz(record, Limits{});
+    if (!members) return std::unexpected(members.error());
+    const auto found = std::ranges::find(*members, places_[field].npz_name, &NpzMember::name);
+    if (found == members->end())
+      return fail(ErrorCode::kNotFound, fmt::format("the .npz has no array \"{}\"", places_[field].npz_name));
+    const auto file = room(found->size_bytes);
+    if (!file) return std::unexpected(file.error());
+    PENSTOCK_CHECK(unpack_npz(*found, *file));
+    return RecordValue{*file, std::nullopt};
+  }
+
+ private:
+  struct Place {
+    FieldInfo info;
+    std::vector<std::uint16_t> members;  // the endings, any of which is this field
+    ArrayLayout layout;
+    std::string npz_name;
+  };
+
+  Status add_field(std::uint16_t member, const OpenOptions& options) {
+    const std::string& name = index_.field_names()[member];
+    Place place{{name, kind_of_extension(name), FieldForm::kFile, index_.samples_with(member) == size()},
+                {member},
+                {},
+                {}};
+    if (const auto told = options.field_kinds.find(name); told != options.field_kinds.end()) {
+      const auto type = parse_field_type(name, told->second);
+      if (!type) return std::unexpected(type.error());
+      place.info.kind = type->kind;
+      if (type->elements) {
+        place.info.form = FieldForm::kElements;
+        place.layout.spec = *type->elements;
+      }
+    } else if (name == "npz" || name.ends_with(".npz")) {
+      return add_npz_fields(std::move(place));
+    }
+    places_.push_back(std::move(place));
+    return {};
+  }
+
+  // A field for each array in the first .npz: "npz/weights". Damage there is met again, and named,
+  // when the sample is read; the next one that can be read tells the names.
+  Status add_npz_fields(Place place) {
+    constexpr std::uint64_t kTries = 64;
+    place.info.form = FieldForm::kRecord;
+    const std::string name = place.info.name;
+    std::uint64_t tried = 0;
+    std::optional<Error> first_error;
+    for (std::uint64_t sample = 0; sample < size() && tried < kTries; ++sample)
+      for (std::uint64_t i = 0; i < index_.member_count(sample); ++i) {
+        const auto member = index_.member(sample, i);
+        if (member.field != place.members.front()) continue;
+        ++tried;
+        const auto file = read(extent_of(sample, member));
+        const auto arrays =
+            file ? list_npz(*file, Limits{}) : Result<std::vector<NpzMember>>(std::unexpected(file.error()));
+        if (!arrays) {
+          if (!first_error) first_error = arrays.error();
+          continue;
+        }
+        for (const NpzMember& array : *arrays) {
+          place.info.name = name + "/" + array.name;
+          place.npz_name = array.name;
+          places_.push_back(place);
+        }
+        return {};
+      }
+    return first_error ? Status(std::unexpected(*first_error)) : Status();
+  }
+
+  // Where some samples have a .jpg and others a .png, they are one field "image".
+  void merge_images(const OpenOptions& options) {
+    const auto is_picture = [&](const Place& place) {
+      return is_image_extension(place.info.name) && place.info.kind == FieldKind::kImage &&
+             !options.field_kinds.contains(place.info.name);
+    };
+    std::vector<std::uint16_t> pictures;
+    std::uint64_t with_picture = 0;
+    for (const Place& place : places_)
+      if (is_picture(place)) {
+        pictures.push_back(place.members.front());
+        with_picture += index_.samples_with(place.members.front());
+      }
+    if (pictures.size() < 2 || with_picture > size()) return;
+    for (std::uint64_t sample = 0; sample < size(); ++sample) {
+      int here = 0;
+      for (std::uint64_t i = 0; i < index_.member_count(sample); ++i)
+        here += std::ranges::count(pictures, index_.member(sample, i).field) > 0;
+      if (here > 1) return;
+    }
+    std::erase_if(places_, is_picture);
+    places_.insert(places_.begin(), {{"image", FieldKind::kImage, FieldForm::kFile, with_picture == size()},
+                                     pictures,
+                                     {},
+                                     {}});
+  }
+
+  std::vector<Place> places_;  // in the order of fields_
+};
+
+}  // namespace
+
+Status scan_tar_shard(ForwardReader& reader, const std::string& path, ShardContents& out) {
+  std::atomic<std::uint64_t> links{0};
+  return scan_counting_links(reader, path, out, links);
+}
+
+Result<SourcePtr> open_tar(std::shared_ptr<const Store> store, const ShardSet& shards,
+                           const OpenOptions& options) {
+  std::atomic<std::uint64_t> links{0};
+  auto opened = open_shard_index(*store, shards, options,
+                                 [&](ForwardReader& reader, const std::string& path, ShardContents& out) {
+                                   return scan_counting_links(reader, path, out, links);
+                                 });
+  if (!opened) return std::unexpected(std::move(opened).error());
+  if (links > 0 && options.warn)
+    options.warn(fmt::format("{}: {} links in the archives are left out", shards.uri, links.load()));
+  if (opened->index.size() == 0)
+    return fail(ErrorCode::kNotFound, "no samples in the archive: no file is named like key.ending",
+                {shards.uri, -1, -1, -1});
+  auto source = std::make_shared<TarSource>(std::move(store), shards.uri, std::move(*opened));
+  PENSTOCK_CHECK(source->prepare(options));
+  return source;
+}
+
+}  // namespace penstock
