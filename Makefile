@@ -10,7 +10,7 @@ FUZZ_SECONDS ?= 15
 
 PACKAGES := g++ cmake ninja-build python3 python3-dev python3-venv libjpeg-dev libpng-dev \
 	libwebp-dev libisal-dev zlib1g-dev libzstd-dev libprotozero-dev libfmt-dev libcli11-dev nlohmann-json3-dev
-TEST_PACKAGES := libgtest-dev libgmock-dev clang-19 libclang-rt-19-dev
+TEST_PACKAGES := libgtest-dev libgmock-dev clang-19 libclang-rt-19-dev libarchive-tools zstd
 
 .PHONY: help build demo test test-quick test-cpp test-sanitizers test-fuzz test-python bench micro clean
 
@@ -50,7 +50,7 @@ $(VENV)/.installed: $(VENV)/.created $(SOURCES)
 	@touch $@
 
 $(VENV)/.test-packages: $(VENV)/.created
-	@$(PIP) install pytest hypothesis pillow torch==2.13.0 jax
+	@$(PIP) install pytest hypothesis pillow webdataset torch==2.13.0 jax
 	@touch $@
 
 build: $(VENV)/.installed

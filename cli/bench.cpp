@@ -47,13 +47,16 @@ struct Options {
 struct Report {
   std::vector<EpochRun> epochs;
   LoaderStats stats;
-  ArraySpec sample;      // the first field
+  ArraySpec sample;      // of the pictures, else of the first field
   std::size_t from = 0;  // the first epoch that counts
 };
 
-bool has_images(const Source& source) {
-  return std::ranges::any_of(source.fields(),
-                             [](const FieldInfo& field) { return field.kind == FieldKind::kImage; });
+// The first picture that every sample has; nullptr: none.
+const FieldInfo* image_field(const Source& source) {
+  const auto found = std::ranges::find_if(source.fields(), [](const FieldInfo& field) {
+    return field.kind == FieldKind::kImage && field.is_everywhere;
+  });
+  return found == source.fields().end() ? nullptr : &*found;
 }
 
 Result<LoaderOptions> loader_options(const Options& options, const Source& source) {
@@ -66,11 +69,12 @@ Result<LoaderOptions> loader_options(const Options& options, const Source& sourc
   loader.layout = options.layout == "NHWC" ? BatchLayout::kNhwc : BatchLayout::kNchw;
   if (!options.dtype.empty()) loader.dtype = dtype_named(options.dtype);
   if (options.transform == "none") return loader;
-  if (!has_images(source))
+  const FieldInfo* image = image_field(source);
+  if (!image)
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("--transform {} wants images, this is {}", options.transform, source.kind()),
                 {source.uri(), -1, -1, -1});
-  loader.transforms = {{"image",
+  loader.transforms = {{image->name,
                         options.transform == "train" ? imagenet_train(options.size, options.antialias)
                                                      : imagenet_eval(options.size, options.antialias),
                         ""}};
@@ -90,7 +94,10 @@ Result<Report> measure(Loader& loader, const Options& options) {
     report.epochs.push_back(std::move(*run));
   }
   report.stats = loader.stats();
-  report.sample = loader.sample_fields().front().spec;
+  const std::vector<BatchField> fields = loader.sample_fields();
+  const FieldInfo* image = image_field(loader.source());
+  const auto shown = std::ranges::find(fields, image ? image->name : "", &BatchField::name);
+  report.sample = (shown == fields.end() ? fields.front() : *shown).spec;
   report.from = report.epochs.size() > 1 ? 1 : 0;
   return report;
 }
@@ -190,7 +197,7 @@ Status run(Options& options) {
   options.shuffle = !options.no_shuffle;
   const auto source = open(options.source, Index::kKept);
   if (!source) return std::unexpected(source.error());
-  if (options.transform.empty()) options.transform = has_images(**source) ? "train" : "none";
+  if (options.transform.empty()) options.transform = image_field(**source) ? "train" : "none";
   const auto settings = loader_options(options, **source);
   if (!settings) return std::unexpected(settings.error());
   const auto loader = Loader::open(*source, *settings);
@@ -251,10 +258,7 @@ Command add_bench(CLI::App& app) {
       ->type_name("N")
       ->check(whole_number(1, 10'000'000))
       ->capture_default_str();
-  command->add_option("--threads", options->threads, "Worker threads; default: all usable cores")
-      ->type_name("N")
-      ->check(whole_number(1, 1024))
-      ->envname("PENSTOCK_THREADS");
+  add_threads_option(*command, options->threads);
   command->add_option("--epochs", options->epochs, "How often to load it all")
       ->type_name("N")
       ->check(whole_number(1, 1'000'000))

@@ -18,5 +18,7 @@ struct Command {
 Command add_demo(CLI::App& app);
 Command add_inspect(CLI::App& app);
 Command add_bench(CLI::App& app);
+Command add_verify(CLI::App& app);
+Command add_statistics(CLI::App& app);
 
 }  // namespace penstock::cli

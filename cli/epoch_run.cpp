@@ -41,7 +41,10 @@ Result<EpochRun> run_epoch(Loader& loader, const EpochRequest& request) {
     if (run.batches == 0) run.first_batch_seconds = seconds_since(began);
     ++run.batches;
     run.samples += (*batch)->size;
-    for (const BatchField& field : (*batch)->fields) run.bytes += field.data ? field.spec.bytes() : 0;
+    for (const BatchField& field : (*batch)->fields) {
+      run.bytes += field.data ? field.spec.bytes() : 0;
+      for (const std::string& text : field.texts) run.bytes += text.size();
+    }
     if (request.sleep_seconds > 0)
       std::this_thread::sleep_for(std::chrono::duration<double>(request.sleep_seconds));
     run.seconds = seconds_since(began);

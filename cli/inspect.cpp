@@ -5,11 +5,12 @@
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <vector>
 
 #include "command.h"
 #include "format.h"
-#include "penstock/loader.h"
+#include "pipeline/visit_samples.h"
 #include "progress_bar.h"
 #include "sizes.h"
 #include "source_option.h"
@@ -50,8 +51,10 @@ struct Findings {
   std::vector<ClassCount> classes;
   std::vector<ShapeCount> shapes;  // the most frequent first
   std::vector<Error> broken;
-  std::uint64_t sampled = 0;
-  double decoded_bytes = -1;  // of all samples, from the mean of the sampled; -1: not known
+  std::uint64_t sampled = 0, broken_samples = 0;
+  std::uint64_t shards = 0;                 // 0: not in shards
+  std::vector<std::uint64_t> samples_with;  // each field of the source, of the sampled
+  double decoded_bytes = -1;                // of all samples, from the mean of the sampled; -1: not known
 };
 
 std::string describe(const ArraySpec& spec) {
@@ -65,7 +68,7 @@ std::vector<ClassCount> count_classes(const Source& source) {
   if (counts.empty()) return counts;
   std::size_t label = 0;
   while (label < source.fields().size() && (source.fields()[label].kind != FieldKind::kInteger ||
-                                             source.fields()[label].form != FieldForm::kIndex))
+                                            source.fields()[label].form != FieldForm::kIndex))
     ++label;
   if (label == source.fields().size()) return counts;
   for (std::uint64_t i = 0; i < source.size(); ++i)
@@ -75,54 +78,104 @@ std::vector<ClassCount> count_classes(const Source& source) {
   return counts;
 }
 
-// Reads and decodes one sample; its fields as they would stand in a batch.
-Result<std::vector<BatchField>> read_sample(const SourcePtr& source, std::uint64_t sample) {
-  auto one = subset(source, {sample});
-  if (!one) return std::unexpected(std::move(one).error());
-  LoaderOptions options;
-  options.threads = 1;
-  options.layout = BatchLayout::kNhwc;
-  const auto loader = Loader::open(std::move(*one), options);
-  if (!loader) return std::unexpected(loader.error());
-  PENSTOCK_CHECK((*loader)->start_epoch());
-  const auto batch = (*loader)->next();
-  if (!batch) return std::unexpected(batch.error());
-  return (*loader)->sample_fields();
+// Shards are the objects that samples share; their samples stand together.
+std::uint64_t count_shards(const Source& source) {
+  const auto shard_of = [&](std::uint64_t sample) {
+    const auto extent = source.extent(sample, 0);
+    // A sample without the first field: the error names the shard, too.
+    return extent ? (extent->shared_object || extent->block >= 0 ? extent->object : "")
+                  : extent.error().where.uri;
+  };
+  std::uint64_t shards = 0;
+  for (std::uint64_t sample = 0; sample < source.size(); ++shards) {
+    const std::string shard = shard_of(sample);
+    if (shard.empty()) return 0;
+    const auto rest = std::views::iota(sample, source.size());
+    sample += static_cast<std::uint64_t>(
+        std::ranges::partition_point(rest, [&](std::uint64_t other) { return shard_of(other) == shard; }) -
+        rest.begin());
+  }
+  return shards;
 }
 
-void count_shape(std::vector<ShapeCount>& shapes, const BatchField& field) {
+// What one thread of the visit has seen.
+struct Sighting {
+  std::vector<ShapeCount> shapes;
+  std::vector<std::uint64_t> samples;  // with each field of the source
+  double bytes = 0;
+};
+
+void count_shape(std::vector<ShapeCount>& shapes, const ShapeCount& more) {
   const auto found = std::ranges::find_if(
-      shapes, [&](const ShapeCount& one) { return one.field == field.name && one.spec == field.spec; });
+      shapes, [&](const ShapeCount& one) { return one.field == more.field && one.spec == more.spec; });
   if (found != shapes.end())
-    ++found->samples;
+    found->samples += more.samples;
   else
-    shapes.push_back({field.name, field.spec, 1});
+    shapes.push_back(more);
 }
 
-Findings look_at(const SourcePtr& source) {
+void count(Sighting& sighting, const FieldInfo& field, const SampleWorker::Seen& seen) {
+  ++sighting.samples[seen.field];
+  if (field.kind >= FieldKind::kInteger) {
+    sighting.bytes += static_cast<double>(seen.text.size());
+    return;
+  }
+  ArraySpec spec{seen.view->dtype, seen.view->shape_vector()};
+  if (field.kind == FieldKind::kMask) spec.shape.pop_back();  // has no channels in a batch either
+  sighting.bytes += static_cast<double>(spec.bytes());
+  count_shape(sighting.shapes, {field.name, std::move(spec), 1});
+}
+
+// Evenly spaced; of compressed shards the first, or all would be decompressed to reach the others.
+std::vector<std::uint64_t> samples_to_read(const Source& source) {
+  std::vector<std::uint64_t> samples(std::min(source.size(), kSampled));
+  for (std::uint64_t i = 0; i < samples.size(); ++i)
+    samples[i] = source.is_forward_only() ? i : source.size() * i / samples.size();
+  return samples;
+}
+
+Result<Findings> look_at(const SourcePtr& source) {
   Findings findings;
   findings.classes = count_classes(*source);
-  findings.sampled = std::min(source->size(), kSampled);
+  const bool is_shared = source->units() != nullptr;
+  findings.shards = is_shared ? count_shards(*source) : 0;
+  const std::vector<std::uint64_t> samples = samples_to_read(*source);
+  findings.sampled = samples.size();
+  findings.samples_with.resize(source->fields().size());
+  const auto sampled = subset(source, samples);
+  if (!sampled) return std::unexpected(sampled.error());
   ProgressBar bar("reading samples", findings.sampled, "samples");
+  VisitOptions options;
+  options.progress = [&](std::uint64_t done) {
+    bar.show(done);
+    return true;
+  };
+  std::vector<std::unique_ptr<Sighting>> sightings;
+  auto visit = visit_samples(*sampled, options, [&] {
+    auto& made = sightings.emplace_back(std::make_unique<Sighting>());
+    made->samples.resize(source->fields().size());
+    return [&source, mine = made.get()](const SampleWorker::Seen& seen) {
+      count(*mine, source->fields()[seen.field], seen);
+    };
+  });
+  if (!visit) return std::unexpected(std::move(visit).error());
   double bytes = 0;
-  for (std::uint64_t i = 0; i < findings.sampled; ++i) {
-    const std::uint64_t sample = source->size() * i / findings.sampled;
-    auto fields = read_sample(source, sample);
-    if (!fields) {
-      fields.error().where.sample = static_cast<std::int64_t>(sample);  // of the whole, not of the one
-      findings.broken.push_back(std::move(fields).error());
-    } else {
-      for (std::size_t field = 0; field < fields->size() && field < source->fields().size(); ++field) {
-        if (source->fields()[field].kind >= FieldKind::kInteger) continue;
-        const BatchField& read = (*fields)[field];
-        bytes += static_cast<double>(read.spec.bytes());
-        count_shape(findings.shapes, read);
-      }
-    }
-    bar.show(i + 1);
+  for (const auto& sighting : sightings) {
+    bytes += sighting->bytes;
+    for (const ShapeCount& shape : sighting->shapes) count_shape(findings.shapes, shape);
+    for (std::size_t i = 0; i < sighting->samples.size(); ++i)
+      findings.samples_with[i] += sighting->samples[i];
   }
+  // Whichever thread saw it first.
+  std::ranges::sort(findings.shapes, {}, [](const ShapeCount& one) { return one.spec.shape; });
   std::ranges::stable_sort(findings.shapes, std::greater{}, &ShapeCount::samples);
-  const std::uint64_t good = findings.sampled - findings.broken.size();
+  findings.broken_samples = visit->bad_samples;
+  for (BadValue& bad : visit->bad) {
+    std::int64_t& sample = bad.error.where.sample;
+    sample = static_cast<std::int64_t>(samples[static_cast<std::size_t>(sample)]);  // of the whole
+    findings.broken.push_back(std::move(bad.error));
+  }
+  const std::uint64_t good = findings.sampled - findings.broken_samples;
   if (good > 0)
     findings.decoded_bytes = bytes / static_cast<double>(good) * static_cast<double>(source->size());
   return findings;
@@ -167,21 +220,38 @@ std::string describe_range(const std::vector<ShapeCount>& shapes) {
   return fmt::format("{} {}", text, name_of(first.dtype));
 }
 
-void print_shapes_of(const std::string& field, const Source& source, const Findings& findings) {
+// Where a field is not in all samples, how often it was there.
+std::string presence(const FieldInfo& field, std::uint64_t samples, const Findings& findings) {
+  return field.is_everywhere ? "" : fmt::format(", in {} of {} sampled", samples, findings.sampled);
+}
+
+// Names wider than the column of titles stand on a line of their own.
+std::string title_of(const std::string& field) {
+  return field.size() > 10 ? fmt::format("  {}\n{:13}", field, "") : fmt::format("  {:<10} ", field);
+}
+
+void print_field(std::size_t number, const Source& source, const Findings& findings) {
+  const FieldInfo& field = source.fields()[number];
   std::vector<ShapeCount> shapes;
   std::ranges::copy_if(findings.shapes, std::back_inserter(shapes),
-                       [&](const ShapeCount& one) { return one.field == field; });
-  if (shapes.empty()) return;
+                       [&](const ShapeCount& one) { return one.field == field.name; });
+  const std::uint64_t seen = findings.samples_with[number];
+  fmt::print("{}{}{}", title_of(field.name), name_of(field.kind), presence(field, seen, findings));
   const std::string range = shapes.size() > kListed ? describe_range(shapes) : std::string();
   if (!range.empty()) {
-    fmt::print("  {:<10} {} ({} shapes in {} samples)\n", field, range, shapes.size(), findings.sampled);
+    fmt::print(", {} ({} shapes in {} samples)\n", range, shapes.size(), seen);
     return;
   }
-  const bool is_all = shapes.size() == 1 && findings.sampled == source.size();
+  if (shapes.size() == 1) {
+    fmt::print(", {}{}\n", describe(shapes.front().spec),
+               seen == source.size() || !field.is_everywhere ? "" : fmt::format(" ({} sampled)", seen));
+    return;
+  }
+  fmt::print("\n");
   for (std::size_t i = 0; i < std::min(shapes.size(), kListed); ++i)
-    fmt::print("  {:<10} {}{}\n", i == 0 ? field : "", describe(shapes[i].spec),
-               is_all ? "" : fmt::format(" ({} of {} sampled)", shapes[i].samples, findings.sampled));
-  if (shapes.size() > kListed) fmt::print("             and {} more\n", shapes.size() - kListed);
+    fmt::print("{:13}{} ({} of {} sampled)\n", "", describe(shapes[i].spec), shapes[i].samples,
+               findings.sampled);
+  if (shapes.size() > kListed) fmt::print("{:13}and {} more\n", "", shapes.size() - kListed);
 }
 
 void print_screen(const Options& options, const Source& source, const Findings& findings) {
@@ -189,9 +259,12 @@ void print_screen(const Options& options, const Source& source, const Findings& 
              stored = static_cast<double>(source.stored_bytes());
   fmt::print("{}\n\n", options.source.uri);
   fmt::print("  kind       {}\n", source.kind());
+  if (findings.shards > 0)
+    fmt::print("  shards     {}{}\n", with_commas(findings.shards),
+               source.is_forward_only() ? ", compressed: read forward only, shuffled in windows" : "");
   fmt::print("  samples    {}\n", with_commas(source.size()));
   print_classes(findings.classes);
-  for (const FieldInfo& field : source.fields()) print_shapes_of(field.name, source, findings);
+  for (std::size_t i = 0; i < source.fields().size(); ++i) print_field(i, source, findings);
   fmt::print("  stored     {}, {} a sample\n", format_bytes(stored), format_bytes(stored / samples));
   if (findings.decoded_bytes >= 0) {
     fmt::print("  decoded    {}, {} a sample{}\n", format_bytes(findings.decoded_bytes),
@@ -205,7 +278,7 @@ void print_screen(const Options& options, const Source& source, const Findings& 
     fmt::print(", {} decoded", format_percent(share_held(options.memory_bytes, findings.decoded_bytes)));
   fmt::print("\n");
   if (findings.broken.empty()) return;
-  fmt::print("  broken     {} of {} sampled\n", findings.broken.size(), findings.sampled);
+  fmt::print("  broken     {} of {} sampled\n", findings.broken_samples, findings.sampled);
   for (std::size_t i = 0; i < std::min(findings.broken.size(), kListed); ++i)
     fmt::print("             {}\n", findings.broken[i].describe());
   if (findings.broken.size() > kListed)
@@ -247,7 +320,11 @@ void print_json(const Options& options, const Source& source, const Findings& fi
       {"uri", options.source.uri}, {"kind", source.kind()}, {"samples", source.size()}};
   json["fields"] = nlohmann::ordered_json::array();
   for (const FieldInfo& field : source.fields())
-    json["fields"].push_back({{"name", field.name}, {"kind", name_of(field.kind)}});
+    json["fields"].push_back(
+        {{"name", field.name}, {"kind", name_of(field.kind)}, {"is_everywhere", field.is_everywhere}});
+  json["shards"] = nullptr;
+  if (findings.shards > 0)
+    json["shards"] = {{"count", findings.shards}, {"compressed", source.is_forward_only()}};
   json["classes"] = classes_json(findings.classes);
   json["stored_bytes"] = source.stored_bytes();
   json["sampled"] = sampled_json(findings);
@@ -265,11 +342,12 @@ void print_json(const Options& options, const Source& source, const Findings& fi
 Status run(const Options& options) {
   const auto source = open(options.source, Index::kFresh);  // what is there now, sizes included
   if (!source) return std::unexpected(source.error());
-  const Findings findings = look_at(*source);
+  const auto findings = look_at(*source);
+  if (!findings) return std::unexpected(findings.error());
   if (options.json)
-    print_json(options, **source, findings);
+    print_json(options, **source, *findings);
   else
-    print_screen(options, **source, findings);
+    print_screen(options, **source, *findings);
   return {};
 }
 

@@ -20,6 +20,8 @@ constexpr const char* kFooter =
     "  penstock demo                         makes a few hundred JPEGs and loads them\n"
     "  penstock inspect data/train           what is there, and what fits in memory\n"
     "  penstock bench data/train --batch 64  how fast it loads on this machine\n"
+    "  penstock verify data/train            reads all of it, lists what is bad\n"
+    "  penstock statistics data/train        mean and std for Normalize, class counts\n"
     "\n"
     "Every command has --help and --json.\n"
     "Exit codes: 0 done, 1 the data or the run failed, 2 wrong usage.";
@@ -76,7 +78,8 @@ int main_of(int argc, char** argv) {
   app.set_help_flag("-h,--help", "Print this text and exit");
   app.footer(kFooter);
   app.get_formatter()->column_width(34);
-  const std::vector<Command> commands = {add_demo(app), add_inspect(app), add_bench(app)};
+  const std::vector<Command> commands = {add_demo(app), add_inspect(app), add_bench(app), add_verify(app),
+                                         add_statistics(app)};
 
   const std::string first = argc > 1 ? argv[1] : "";
   if (first.empty()) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include <string>
+#include <vector>
 
 #include "penstock/source.h"
 
@@ -16,9 +17,17 @@ struct SourceOption {
 // Adds URI and --kind. `option` must outlive the parse.
 void add_source_option(CLI::App& app, SourceOption& option);
 
-enum class Index : unsigned char { kKept, kFresh };  // an earlier run's where there is one, or a new look
+// Adds --threads, whose 0 stands for all usable cores.
+void add_threads_option(CLI::App& app, unsigned& threads);
 
-// Warnings go to stderr, a line each; counts files on stderr while it looks.
-Result<SourcePtr> open(const SourceOption& option, Index index);
+enum class Index : unsigned char {
+  kKept,      // an earlier run's where there is one
+  kFresh,     // a new look
+  kCompared,  // a new look that also tells what has gone since an earlier run
+};
+
+// Warnings go to stderr, a line each; counts samples on stderr while it looks. With `bad_shards`,
+// shards that cannot be read through are noted there, and what can be read of them counts.
+Result<SourcePtr> open(const SourceOption& option, Index index, std::vector<Error>* bad_shards = nullptr);
 
 }  // namespace penstock::cli

@@ -71,7 +71,7 @@ struct ArrayLayout {
 
 // What a record says about a field.
 struct RecordValue {
-  std::span<const std::byte> bytes;   // a file in small, or, with a spec, the elements of an array
+  std::span<const std::byte> bytes;  // a file in small, or, with a spec, the elements of an array
   std::optional<ArraySpec> elements;
 };
 
@@ -95,8 +95,8 @@ struct Stream {
 
 // A piece of a compressed object that is decompressed as a whole; the unit of a forward-only source.
 struct StreamBlock {
-  std::uint32_t stream = 0;                   // in streams()
-  std::uint64_t begin_byte = 0, end_byte = 0; // of the uncompressed object
+  std::uint32_t stream = 0;                    // in streams()
+  std::uint64_t begin_byte = 0, end_byte = 0;  // of the uncompressed object
 };
 
 class Source {
@@ -157,8 +157,8 @@ class Source {
 using SourcePtr = std::shared_ptr<const Source>;
 
 struct OpenOptions {
-  std::string kind;       // "", "images", "npy", "tar", "tfrecord", "manifest": detected where empty
-  std::string masks;      // image folders: a folder with a mask for each image
+  std::string kind;   // "", "images", "npy", "tar", "tfrecord", "manifest": detected where empty
+  std::string masks;  // image folders: a folder with a mask for each image
   // Manifests: what paths are relative to and may not leave ("": the manifest's folder), and which
   // columns make which fields (none: all, under their own names).
   std::string root;

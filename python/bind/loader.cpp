@@ -155,7 +155,8 @@ class LoaderHandle {
       for (const std::string& text : field.texts)
         samples.append(field.kind == FieldKind::kBytes ? nb::object(nb::bytes(text.data(), text.size()))
                                                        : file_text(text));
-      for (const BatchField::Item& item : field.items) samples.append(as_array(item.data, item.spec, batch.memory));
+      for (const BatchField::Item& item : field.items)
+        samples.append(as_array(item.data, item.spec, batch.memory));
       out.append(samples);
     }
     return nb::make_tuple(batch.size, out);
@@ -196,7 +197,7 @@ class LoaderHandle {
     };
     if (get("version") != 2)
       raise({ErrorCode::kInvalidArgument, "the state is of another version", {}, false});
-    const LoaderState own{get("fingerprint"), get("order"),    get("list"),      get("seed"),
+    const LoaderState own{get("fingerprint"), get("order"),    get("list"),       get("seed"),
                           get("epoch"),       get("position"), get("epoch_size"), get("bucket_run")};
     value_or_raise(use([&](Loader& loader) { return loader.load_state(own); }));
   }
@@ -214,7 +215,9 @@ class LoaderHandle {
     for (const BatchField& field : use([](Loader& loader) { return loader.sample_fields(); })) {
       nb::list shape;
       for (const std::int64_t extent : field.spec.shape) shape.append(extent);
-      const char* form = field.form == BatchForm::kArray ? "array" : field.form == BatchForm::kList ? "list" : "texts";
+      const char* form = field.form == BatchForm::kArray  ? "array"
+                         : field.form == BatchForm::kList ? "list"
+                                                          : "texts";
       const auto type = field.form == BatchForm::kTexts ? name_of(field.kind) : name_of(field.spec.dtype);
       out.append(nb::make_tuple(field.name, std::string(type), nb::tuple(shape), form));
     }
@@ -363,8 +366,8 @@ void bind_loader(nb::module_& m) {
   m.def("open_loader", &open, "source"_a, nb::kw_only(), "batch_size"_a, "fields"_a, "renamed"_a,
         "transforms"_a, "shuffle"_a, "shuffle_window"_a, "sampler"_a.none(), "weights"_a.none(), "seed"_a,
         "epoch_size"_a, "drop_last"_a, "rank"_a, "world_size"_a, "local_ranks"_a, "threads"_a, "prefetch"_a,
-        "memory"_a, "on_error"_a, "max_skip"_a, "collate"_a, "pad_value"_a, "bucket_by"_a, "bucket_lengths"_a.none(),
-        "dtype"_a.none(), "layout"_a);
+        "memory"_a, "on_error"_a, "max_skip"_a, "collate"_a, "pad_value"_a, "bucket_by"_a,
+        "bucket_lengths"_a.none(), "dtype"_a.none(), "layout"_a);
 }
 
 }  // namespace penstock::python

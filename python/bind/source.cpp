@@ -24,8 +24,8 @@ struct SourceHandle {
 
 std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
-SourceHandle open(const nb::bytes& uri, const std::string& kind, const nb::bytes& masks, const nb::bytes& root,
-                  std::vector<std::pair<std::string, std::string>> columns,
+SourceHandle open(const nb::bytes& uri, const std::string& kind, const nb::bytes& masks,
+                  const nb::bytes& root, std::vector<std::pair<std::string, std::string>> columns,
                   std::map<std::string, std::string> field_kinds, bool verify, bool keep_index,
                   const nb::object& progress, const nb::object& warn) {
   OpenOptions options;
@@ -98,8 +98,8 @@ void bind_sources(nb::module_& m) {
         const Split parts = value_or_raise(split(self.source, fraction, seed));
         return std::pair{SourceHandle{parts.first}, SourceHandle{parts.second}};
       });
-  m.def("open_source", &open, "uri"_a, nb::kw_only(), "kind"_a, "masks"_a, "root"_a, "columns"_a, "field_kinds"_a,
-        "verify"_a, "keep_index"_a, "progress"_a = nb::none(), "warn"_a = nb::none());
+  m.def("open_source", &open, "uri"_a, nb::kw_only(), "kind"_a, "masks"_a, "root"_a, "columns"_a,
+        "field_kinds"_a, "verify"_a, "keep_index"_a, "progress"_a = nb::none(), "warn"_a = nb::none());
   m.def("mix_sources", [](const std::vector<nb::handle>& parts, std::vector<double> weights) {
     std::vector<SourcePtr> sources;
     for (const nb::handle part : parts) sources.push_back(source_of(part));

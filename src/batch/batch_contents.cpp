@@ -13,7 +13,8 @@ Shape enclosing_shape(const std::vector<Part>& parts, const std::vector<bool>& l
   Shape shape(rank, 0);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (!left_out.empty() && left_out[i]) continue;
-    for (std::size_t axis = 0; axis < rank; ++axis) shape[axis] = std::max(shape[axis], parts[i].spec.shape[axis]);
+    for (std::size_t axis = 0; axis < rank; ++axis)
+      shape[axis] = std::max(shape[axis], parts[i].spec.shape[axis]);
   }
   return shape;
 }
@@ -87,7 +88,8 @@ VariableRoom::Answer pad_parts(const SlotLayout& layout, BatchContents& contents
       if (bytes > room.most_bytes_a_batch()) return VariableRoom::Answer::kNever;
     }
     bytes = std::max<std::uint64_t>(bytes, 1);
-    if (const auto answer = room.take(contents.room, bytes); answer != VariableRoom::Answer::kYes) return answer;
+    if (const auto answer = room.take(contents.room, bytes); answer != VariableRoom::Answer::kYes)
+      return answer;
     MemoryBlock block = MemoryBlock::allocate(bytes);
     if (block.size() == 0) {
       room.give_back(contents.room, bytes);

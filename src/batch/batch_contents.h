@@ -20,8 +20,8 @@ struct BatchContents {
   MemoryBlock block;
   std::vector<std::vector<std::string>> texts;  // by field, then sample; empty where it has none
   std::vector<std::vector<Part>> parts;
-  std::vector<MemoryBlock> padded;  // by field, once the batch is whole
-  std::vector<Shape> padded_shapes; // of one sample
+  std::vector<MemoryBlock> padded;   // by field, once the batch is whole
+  std::vector<Shape> padded_shapes;  // of one sample
   RoomShare room;
 
   void prepare(const SlotLayout& layout, std::uint64_t samples);

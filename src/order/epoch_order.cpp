@@ -109,7 +109,8 @@ Status check_order(const OrderSpec& spec) {
       return fail(ErrorCode::kInvalidArgument, "the weights sum to more than a number holds");
   }
   if (spec.mixture && (spec.indices || spec.weights))
-    return fail(ErrorCode::kInvalidArgument, "a weighted mixture decides itself what comes; sampler and weights do not apply");
+    return fail(ErrorCode::kInvalidArgument,
+                "a weighted mixture decides itself what comes; sampler and weights do not apply");
   if (spec.lengths && spec.lengths->size() != spec.samples)
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{} lengths for {} samples", spec.lengths->size(), spec.samples));

@@ -25,8 +25,8 @@ struct OrderSpec {
   std::uint64_t epoch_size = 0;  // positions in an epoch; 0: one pass over what is drawn from
   Shuffle shuffle = Shuffle::kNone;
   std::uint64_t seed = 0;
-  std::uint64_t unit_samples = 1;   // samples a storage unit (kWindow)
-  std::uint64_t window_units = 16;  // units a window (kWindow)
+  std::uint64_t unit_samples = 1;             // samples a storage unit (kWindow)
+  std::uint64_t window_units = 16;            // units a window (kWindow)
   std::shared_ptr<const StorageUnits> units;  // where they differ in size or can only be read forward
   // At most one of the two: positions name entries of a list, or are drawn by weight with
   // replacement.

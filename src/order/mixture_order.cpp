@@ -30,19 +30,33 @@ class MixtureOrder final : public EpochOrder {
   std::uint64_t sample_at(std::uint64_t position) const override {
     const unsigned __int128 place = first_ + position;
     const auto block = static_cast<std::uint64_t>(place / block_);
-    std::uint64_t slot = static_cast<std::uint64_t>(place % block_);
-    slot = Permutation(block_, derive_key(seed_, block, KeyPurpose::kMixture))(slot);
-    std::size_t part = 0;
-    std::uint64_t before = drawn(part, block);
-    for (;; before = drawn(++part, block)) {
-      const std::uint64_t here = drawn(part, block + 1) - before;
-      if (slot < here || part + 1 == weights_.size()) break;
-      slot -= here;
+    const auto within = static_cast<std::uint64_t>(place % block_);
+    const Permutation permutation(block_, derive_key(seed_, block, KeyPurpose::kMixture));
+    Drawn found = find(block, permutation(within));
+    // Unshuffled, a part's samples come in its own order: the first of them at its first place.
+    if (!shuffled_) {
+      found.number = 0;
+      for (std::uint64_t before = 0; before < within; ++before)
+        found.number += find(block, permutation(before)).part == found.part;
     }
-    return sample_of(part, before + slot);
+    return sample_of(found.part, drawn(found.part, block) + found.number);
   }
 
  private:
+  struct Drawn {
+    std::size_t part;
+    std::uint64_t number;  // of the part's samples in this block
+  };
+
+  // A block's slots belong to the parts one after another.
+  Drawn find(std::uint64_t block, std::uint64_t slot) const {
+    for (std::size_t part = 0;; ++part) {
+      const std::uint64_t here = drawn(part, block + 1) - drawn(part, block);
+      if (slot < here || part + 1 == weights_.size()) return {part, slot};
+      slot -= here;
+    }
+  }
+
   // Samples of the part in all blocks before this one. What rounding leaves over goes to the part
   // with the largest weight, which a block has more of than there are parts.
   std::uint64_t drawn(std::size_t part, std::uint64_t block) const {

@@ -44,7 +44,8 @@ class WindowPass final : public Pass {
     const bool past_short = position >= start_of(short_window + 1);
     const std::uint64_t window = (position + (past_short ? missing_ : 0)) / full;
     const std::uint64_t begin = start_of(window);
-    const Permutation inside(start_of(window + 1) - begin, derive_key(seed_, pass_, KeyPurpose::kWindow, window));
+    const Permutation inside(start_of(window + 1) - begin,
+                             derive_key(seed_, pass_, KeyPurpose::kWindow, window));
     std::uint64_t slot = inside(position - begin);
     // What follows the short unit in its window moves up by the samples it lacks.
     const std::uint64_t first_unit = window * per_window_;

@@ -21,23 +21,25 @@ constexpr std::uint64_t kWithTheUser = 2;  // the batch in use, and the one it i
 Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
   const std::uint64_t threads = request.threads;
   if (request.stream_bytes > request.budget_bytes / 2)
-    return fail(ErrorCode::kNoMemory,
-                fmt::format("memory budget of {:.1f} MiB is too small: a window of a compressed shard takes {:.1f} MiB; "
-                            "give memory= at least {} MiB, or a smaller shuffle_window=",
-                            static_cast<double>(request.budget_bytes) / kMiB,
-                            static_cast<double>(request.stream_bytes) / kMiB, 2 * request.stream_bytes / kMiB + 1));
+    return fail(
+        ErrorCode::kNoMemory,
+        fmt::format(
+            "memory budget of {:.1f} MiB is too small: a window of a compressed shard takes {:.1f} MiB; "
+            "give memory= at least {} MiB, or a smaller shuffle_window=",
+            static_cast<double>(request.budget_bytes) / kMiB,
+            static_cast<double>(request.stream_bytes) / kMiB, 2 * request.stream_bytes / kMiB + 1));
   const std::uint64_t budget = request.budget_bytes - request.stream_bytes;
   // The next batch to leave has half of the area that varies.
   const std::uint64_t variable =
       request.variable_bytes ? std::max(2 * request.variable_bytes, kLeastVariable) : 0;
   const std::uint64_t needed = request.batch_bytes + variable + threads * kLeastShare;
   if (budget < needed || needed < request.batch_bytes)
-    return fail(
-        ErrorCode::kNoMemory,
-        fmt::format("memory budget of {:.1f} MiB is too small: one batch takes {:.1f} MiB and {} "
-                    "threads need {} MiB to decode; give memory= at least {} MiB",
-                    static_cast<double>(budget) / kMiB,
-                    static_cast<double>(request.batch_bytes + variable) / kMiB, threads, threads * kLeastShare / kMiB, needed / kMiB + 1));
+    return fail(ErrorCode::kNoMemory,
+                fmt::format("memory budget of {:.1f} MiB is too small: one batch takes {:.1f} MiB and {} "
+                            "threads need {} MiB to decode; give memory= at least {} MiB",
+                            static_cast<double>(budget) / kMiB,
+                            static_cast<double>(request.batch_bytes + variable) / kMiB, threads,
+                            threads * kLeastShare / kMiB, needed / kMiB + 1));
   BudgetPlan plan;
   // A quarter for scratch, unless one batch needs more than the other three.
   const std::uint64_t scratch =
@@ -54,9 +56,10 @@ Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
   plan.scratch_share_bytes = std::clamp(scratch / (2 * threads), kLeastShare, kMostShare);
   plan.scratch_pot_bytes = scratch - std::min(scratch, plan.scratch_share_bytes * threads);
   const std::uint64_t fit = plan.batch_area_bytes / request.batch_bytes;
-  const std::uint64_t wanted = request.prefetch ? request.prefetch
-                                                : std::clamp(kSmallQueueBytes / (request.batch_bytes + request.variable_bytes),
-                                                             kLeastBatchesAhead, kMostBatchesAhead);
+  const std::uint64_t wanted =
+      request.prefetch ? request.prefetch
+                       : std::clamp(kSmallQueueBytes / (request.batch_bytes + request.variable_bytes),
+                                    kLeastBatchesAhead, kMostBatchesAhead);
   plan.prefetch = std::max<std::uint64_t>(1, std::min(wanted, fit > kWithTheUser ? fit - kWithTheUser : 1));
   return plan;
 }

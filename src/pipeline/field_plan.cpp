@@ -54,8 +54,9 @@ class Planner {
       for (const FieldTransform& transform : options_.transforms)
         if (!transform.derive_from.empty()) wanted.push_back(transform.field);
       if (wanted.empty())
-        return fail(ErrorCode::kInvalidArgument,
-                    fmt::format("no field is in every sample; choose of {} by fields=", fmt::join(known_, ", ")));
+        return fail(
+            ErrorCode::kInvalidArgument,
+            fmt::format("no field is in every sample; choose of {} by fields=", fmt::join(known_, ", ")));
     }
     for (const std::string& name : wanted) {
       const auto index = add(name, 0);

@@ -9,6 +9,8 @@
 #include "base/machine.h"
 #include "pipeline/budget.h"
 #include "pipeline/field_plan.h"
+#include "pipeline/order_plan.h"
+#include "pipeline/sample_shape.h"
 #include "pipeline/scheduler.h"
 
 namespace penstock {
@@ -17,8 +19,6 @@ namespace {
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kLargestBatch = 1 << 24;
 constexpr std::size_t kErrorsListed = 100;
-constexpr std::uint64_t kSamplesToProbe = 32;
-constexpr std::uint64_t kBytesOfAText = 1024;  // a caption; texts that are longer only shorten the queue
 constexpr double kShareOfWaiting = 0.05;  // a consumer that waits less than this is the slow one
 
 std::unexpected<Error> bad_option(std::string message) {
@@ -37,172 +37,10 @@ Status check_options(const LoaderOptions& options) {
   return {};
 }
 
-// Without reading a sample: the index knows how many bytes each field takes.
-Result<std::vector<std::uint64_t>> lengths_of(const Source& source, const LoaderOptions& options) {
-  const auto renamed = options.renamed.find(options.bucket_by);
-  const std::string& name = renamed == options.renamed.end() ? options.bucket_by : renamed->second;
-  const auto found = std::ranges::find(source.fields(), name, &FieldInfo::name);
-  if (found == source.fields().end())
-    return bad_option(fmt::format("bucket_by=\"{}\": there is no such field", options.bucket_by));
-  const auto field = static_cast<std::size_t>(found - source.fields().begin());
-  std::vector<std::uint64_t> lengths(source.size());
-  for (std::uint64_t sample = 0; sample < source.size(); ++sample) {
-    if (found->form == FieldForm::kIndex) {
-      const IndexValue value = source.value(sample, field);
-      if (const auto* integer = std::get_if<std::int64_t>(&value))
-        lengths[sample] = static_cast<std::uint64_t>(std::max<std::int64_t>(*integer, 0));
-      else if (const auto* text = std::get_if<std::string>(&value))
-        lengths[sample] = text->size();
-      else
-        return bad_option(fmt::format("bucket_by=\"{}\": wants whole numbers", options.bucket_by));
-    } else if (const auto extent = source.extent(sample, field)) {
-      lengths[sample] = extent->length;
-    }
-  }
-  return lengths;
-}
-
-// Decided by the format, never by timing: what can only be read forward is shuffled in windows.
-Shuffle shuffle_for(ShuffleMode mode, const Source& source) {
-  switch (mode) {
-    case ShuffleMode::kOff: return Shuffle::kNone;
-    case ShuffleMode::kWindow: return Shuffle::kWindow;
-    case ShuffleMode::kAuto: return source.is_forward_only() ? Shuffle::kWindow : Shuffle::kFull;
-    case ShuffleMode::kFull: return Shuffle::kFull;
-  }
-  return Shuffle::kNone;
-}
-
-Result<OrderSpec> order_for(const Source& source, const LoaderOptions& options) {
-  OrderSpec order;
-  order.samples = source.size();
-  order.epoch_size = options.epoch_size;
-  order.shuffle = shuffle_for(options.shuffle, source);
-  order.seed = options.seed;
-  order.unit_samples = source.unit_samples();
-  order.window_units = options.shuffle_window;
-  order.indices = options.sampler;
-  order.weights = options.weights;
-  order.lengths = options.bucket_lengths;
-  if (source.is_forward_only() && (order.shuffle == Shuffle::kFull || options.sampler || options.weights ||
-                                   order.lengths || !options.bucket_by.empty()))
-    return fail(ErrorCode::kUnsupported,
-                "compressed shards can only be read forward: shuffle=True goes through them in windows; full "
-                "shuffles, samplers, weights and buckets need uncompressed ones",
-                {source.uri(), -1, -1, -1});
-  if (order.shuffle == Shuffle::kWindow && !options.sampler) order.units = source.units();
-  if (source.mixture() != nullptr) order.mixture = *source.mixture();
-  if (!options.bucket_by.empty()) {
-    auto lengths = lengths_of(source, options);
-    if (!lengths) return std::unexpected(std::move(lengths).error());
-    order.lengths = std::make_shared<const std::vector<std::uint64_t>>(std::move(*lengths));
-  }
-  // Ranks of one step then have samples of like length too.
-  if (order.lengths) order.bucket_run = options.batch_size * options.world_size;
-  PENSTOCK_CHECK(check_order(order));
-  return order;
-}
-
 std::int64_t wall_clock_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
-}
-
-struct SampleShape {
-  std::vector<LayoutField> fields;
-  std::uint64_t variable_bytes = 0;  // of the sample that was looked at
-};
-
-// Known without looking at a sample, and the same for all.
-std::optional<ArraySpec> fixed_spec(const SamplePlan& plan, const FieldPlan& field) {
-  if (field.kind == FieldKind::kInteger && field.program.keeps(DType::kInt64)) return ArraySpec{DType::kInt64, {}};
-  const ArrayLayout* layout = field.kind == FieldKind::kArray && field.source_field >= 0
-                                  ? plan.source->array_layout(static_cast<std::size_t>(field.source_field))
-                                  : nullptr;
-  if (layout && field.form == FieldForm::kElements && field.program.keeps(layout->spec.dtype)) return layout->spec;
-  return field.program.fixed_spec();
-}
-
-// Types and shapes of a sample's fields: from the transforms where they fix them, else from the
-// first sample that can be read.
-Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& options, std::uint64_t budget_bytes,
-                               StreamBlocks* streams) {
-  std::vector<std::optional<ArraySpec>> specs(plan.fields.size());
-  bool complete = true;
-  for (std::size_t i = 0; i < plan.fields.size(); ++i) {
-    const FieldPlan& field = plan.fields[i];
-    if (field.kind >= FieldKind::kText || !field.is_delivered) continue;
-    specs[i] = fixed_spec(plan, field);
-    complete = complete && specs[i];
-  }
-  const std::vector<std::optional<ArraySpec>> fixed = specs;
-  if (!complete) {
-    Ledger ledger(budget_bytes);
-    ScratchBudget budget(ledger, budget_bytes, 0);
-    WorkerCounters counters;
-    SampleWorker worker(plan, budget, counters, streams);
-    const std::uint64_t tries = std::min(plan.source->size(), kSamplesToProbe);
-    std::optional<Error> first_error;
-    Result<std::vector<ArraySpec>> measured;
-    for (std::uint64_t sample = 0; sample < tries; ++sample) {
-      measured = worker.measure(streams ? sample : sample * plan.source->size() / tries);
-      if (measured) break;
-      if (!first_error) first_error = measured.error();
-    }
-    if (!measured) return std::unexpected(*first_error);
-    for (std::size_t i = 0; i < specs.size(); ++i)
-      if (!specs[i]) specs[i] = (*measured)[i];
-  }
-  const auto delivered =
-      static_cast<std::size_t>(std::ranges::count_if(plan.delivered_as, [](int i) { return i >= 0; }));
-  std::vector<std::size_t> plan_field(delivered);
-  for (std::size_t i = 0; i < plan.fields.size(); ++i)
-    if (plan.delivered_as[i] >= 0) plan_field[static_cast<std::size_t>(plan.delivered_as[i])] = i;
-  SampleShape shape;
-  for (const std::size_t i : plan_field) {
-    LayoutField field;
-    field.field.name = plan.fields[i].name;
-    field.field.kind = plan.fields[i].kind;
-    if (field.field.kind >= FieldKind::kText) {
-      field.placement = Placement::kText;
-      field.field.form = BatchForm::kTexts;
-      shape.variable_bytes += kBytesOfAText;
-    } else {
-      field.field.spec = *specs[i];
-      const bool varies = !fixed[i] && !specs[i]->shape.empty();
-      if (varies && options.collate != Collate::kStack) {
-        shape.variable_bytes += specs[i]->bytes() * (options.collate == Collate::kPad ? 2 : 1);
-        field.placement = options.collate == Collate::kPad ? Placement::kPad : Placement::kPart;
-        if (options.collate == Collate::kList) field.field.form = BatchForm::kList;
-        std::ranges::fill(field.field.spec.shape, -1);
-      }
-    }
-    shape.fields.push_back(std::move(field));
-  }
-  return shape;
-}
-
-// Behind each padded field, the shapes that its samples had.
-void add_lengths(std::vector<LayoutField>& fields, SamplePlan& plan) {
-  std::vector<LayoutField> out;
-  std::vector<int> moved;
-  for (LayoutField& field : fields) {
-    moved.push_back(static_cast<int>(out.size()));
-    const bool padded = field.placement == Placement::kPad;
-    const auto rank = static_cast<std::int64_t>(field.field.spec.shape.size());
-    const std::string name = field.field.name + "_lengths";
-    if (padded) field.lengths = static_cast<int>(out.size()) + 1;
-    out.push_back(std::move(field));
-    if (!padded) continue;
-    LayoutField lengths;
-    lengths.field.name = name;
-    lengths.field.spec = {DType::kInt64, rank == 1 ? Shape{} : Shape{rank}};
-    out.push_back(std::move(lengths));
-  }
-  for (int& place : plan.delivered_as)
-    if (place >= 0) place = moved[static_cast<std::size_t>(place)];
-  fields = std::move(out);
 }
 
 double batch_mib(const LayoutField& field, const LoaderOptions& options) {
@@ -212,8 +50,8 @@ double batch_mib(const LayoutField& field, const LoaderOptions& options) {
 class PipelineLoader final : public Loader {
  public:
   PipelineLoader(SamplePlan plan, const LoaderOptions& options, OrderSpec order, SlotLayout layout,
-                 std::shared_ptr<Ledger> ledger, std::unique_ptr<StreamBlocks> streams, const BudgetPlan& budget,
-                 unsigned threads, std::string tuning)
+                 std::shared_ptr<Ledger> ledger, std::unique_ptr<StreamBlocks> streams,
+                 const BudgetPlan& budget, unsigned threads, std::string tuning)
       : plan_(std::move(plan)),
         options_(options),
         order_(std::move(order)),
@@ -367,17 +205,18 @@ class PipelineLoader final : public Loader {
 
  private:
   void start_workers() {
-    scheduler_ = std::make_unique<Scheduler>(Scheduler::Setup{plan_,
-                                                              layout_,
-                                                              pool_,
-                                                              room_,
-                                                              ledger_,
-                                                              streams_.get(),
-                                                              budget_.scratch_share_bytes,
-                                                              budget_.scratch_pot_bytes,
-                                                              threads_,
-                                                              budget_.prefetch,
-                                                              {options_.on_error, options_.seed, options_.pad_value}});
+    scheduler_ =
+        std::make_unique<Scheduler>(Scheduler::Setup{plan_,
+                                                     layout_,
+                                                     pool_,
+                                                     room_,
+                                                     ledger_,
+                                                     streams_.get(),
+                                                     budget_.scratch_share_bytes,
+                                                     budget_.scratch_pot_bytes,
+                                                     threads_,
+                                                     budget_.prefetch,
+                                                     {options_.on_error, options_.seed, options_.pad_value}});
   }
 
   std::uint64_t epoch_positions() const {
@@ -538,7 +377,7 @@ class PipelineLoader final : public Loader {
 
 Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptions& options) {
   PENSTOCK_CHECK(check_options(options));
-  auto order = order_for(*source, options);
+  auto order = plan_order(*source, options);
   if (!order) return std::unexpected(std::move(order).error());
   auto plan = plan_fields(source, options);
   if (!plan) return std::unexpected(std::move(plan).error());
@@ -553,7 +392,8 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
   if (source->is_forward_only()) {
     const std::uint64_t window = order->shuffle == Shuffle::kWindow ? options.shuffle_window : 1;
     stream_bytes = StreamBlocks::bytes_for(*source, window);
-    streams = std::make_unique<StreamBlocks>(*source, *ledger, stream_bytes, std::max<std::uint64_t>(window, 2));
+    streams =
+        std::make_unique<StreamBlocks>(*source, *ledger, stream_bytes, std::max<std::uint64_t>(window, 2));
   }
   auto shape = find_shape(*plan, options, memory, streams.get());
   if (!shape) return std::unexpected(std::move(shape).error());

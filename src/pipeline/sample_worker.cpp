@@ -110,7 +110,8 @@ Status SampleWorker::make_field(std::size_t field, std::uint64_t sample, const T
   if (is_text(plan.kind)) {
     if (plan.form == FieldForm::kIndex)
       return deliver_text(
-          field, std::get<std::string>(plan_.source->value(sample, static_cast<std::size_t>(plan.source_field))),
+          field,
+          std::get<std::string>(plan_.source->value(sample, static_cast<std::size_t>(plan.source_field))),
           target);
     const auto found = find_bytes(plan, sample);
     if (!found) return std::unexpected(found.error());
@@ -119,8 +120,8 @@ Status SampleWorker::make_field(std::size_t field, std::uint64_t sample, const T
       if (plan.form == FieldForm::kRecord) status.error().where.offset = -1;
       return place_error(std::move(status).error());
     }
-    return deliver_text(field,
-                        {reinterpret_cast<const char*>(found->bytes.data()), found->bytes.size()}, target);
+    return deliver_text(field, {reinterpret_cast<const char*>(found->bytes.data()), found->bytes.size()},
+                        target);
   }
   if (plan.kind == FieldKind::kArray && plan.form <= FieldForm::kElements) {
     const auto in_place = read_in_place(field, sample, target);
@@ -219,24 +220,27 @@ Result<RecordValue> SampleWorker::find_bytes(const FieldPlan& field, std::uint64
     if (!record) return place_error(record.error());
     record_ = *record;
   }
-  return plan_.source->find_in_record(source_field, record_, [this](std::size_t size) -> Result<MutableBytes> {
-    const auto room = scratch_.get(kScratchRecord, std::max<std::size_t>(size, 1));
-    if (!room) return std::unexpected(room.error());
-    return room->first(size);
-  });
+  return plan_.source->find_in_record(
+      source_field, record_, [this](std::size_t size) -> Result<MutableBytes> {
+        const auto room = scratch_.get(kScratchRecord, std::max<std::size_t>(size, 1));
+        if (!room) return std::unexpected(room.error());
+        return room->first(size);
+      });
 }
 
 Result<bool> SampleWorker::read_in_place(std::size_t field, std::uint64_t sample, const Target& target) {
   const FieldPlan& plan = plan_.fields[field];
   const auto source_field = static_cast<std::size_t>(plan.source_field);
   const ArrayLayout* layout = plan_.source->array_layout(source_field);
-  if (target.batch == nullptr || layout == nullptr || layout->swap_bytes || layout->fortran_order) return false;
+  if (target.batch == nullptr || layout == nullptr || layout->swap_bytes || layout->fortran_order)
+    return false;
   if (!plan.is_delivered || !plan.program.keeps(layout->spec.dtype)) return false;
   for (const FieldPlan& other : plan_.fields)
     if (other.derive_from == static_cast<int>(field)) return false;
   const SlotLayout& slots = target.batch->layout;
   const auto slot_field = static_cast<std::size_t>(plan_.delivered_as[field]);
-  if (slots.placement(slot_field) != Placement::kSlot || slots.field(slot_field).spec != layout->spec) return false;
+  if (slots.placement(slot_field) != Placement::kSlot || slots.field(slot_field).spec != layout->spec)
+    return false;
 
   const auto extent = plan_.source->extent(sample, source_field);
   if (!extent) return std::unexpected(extent.error());
@@ -423,15 +427,14 @@ Status SampleWorker::keep_part(std::size_t field, const View& value, const Targe
 Status SampleWorker::take_room(const BatchTarget& batch, std::uint64_t bytes) {
   switch (batch.room.take(batch.contents.room, bytes)) {
     case VariableRoom::Answer::kYes: room_taken_ += bytes; return {};
-    case VariableRoom::Answer::kLater:
-      is_too_early_ = true;
-      return fail(ErrorCode::kNoMemory, "no room yet");
+    case VariableRoom::Answer::kLater: is_too_early_ = true; return fail(ErrorCode::kNoMemory, "no room yet");
     case VariableRoom::Answer::kNever: break;
   }
-  return fail(ErrorCode::kNoMemory,
-              fmt::format("a batch takes more than the {} MiB that memory= leaves for samples of varying size; "
-                          "give more memory=, or a smaller batch_size",
-                          batch.room.most_bytes_a_batch() >> 20));
+  return fail(
+      ErrorCode::kNoMemory,
+      fmt::format("a batch takes more than the {} MiB that memory= leaves for samples of varying size; "
+                  "give more memory=, or a smaller batch_size",
+                  batch.room.most_bytes_a_batch() >> 20));
 }
 
 void SampleWorker::drop_parts(const Target& target) {

@@ -54,8 +54,8 @@ class SampleWorker {
 
   // Makes the sample at place `index` of the batch. Errors name it. False: there is no room for it
   // while other batches stand before this one; nothing of it was kept.
-  Result<bool> fill(std::uint64_t epoch, std::uint64_t position, std::uint64_t sample, const BatchTarget& batch,
-                    std::uint64_t index);
+  Result<bool> fill(std::uint64_t epoch, std::uint64_t position, std::uint64_t sample,
+                    const BatchTarget& batch, std::uint64_t index);
 
   // The type and shape each field of this sample would have in a batch.
   Result<std::vector<ArraySpec>> measure(std::uint64_t sample);

@@ -229,7 +229,9 @@ Result<bool> Scheduler::make_one(OpenBatch& batch, std::uint64_t index, SampleWo
   const EpochTask& task = *batch.task;
   const std::uint64_t position = batch.range.first + index;
   const BatchTarget target{layout_, *batch.contents, *room_};
-  const auto make = [&](std::uint64_t sample) { return worker.fill(task.epoch, position, sample, target, index); };
+  const auto make = [&](std::uint64_t sample) {
+    return worker.fill(task.epoch, position, sample, target, index);
+  };
   auto made = make(task.order->sample_at(position));
   if (made || policy_.on_error != OnError::kReplace) return made;
   Draws draws(mix64(policy_.seed ^ 0x57A2D12), task.epoch, position);
@@ -257,13 +259,14 @@ void Scheduler::complete(OpenBatch& batch) {
   if (answer == VariableRoom::Answer::kNever) {
     trouble.lock();
     batch.failed = true;
-    batch.errors.insert(batch.errors.begin(),
-                        Error{ErrorCode::kNoMemory,
-                              fmt::format("a padded batch takes more than the {} MiB that memory= leaves for samples of "
-                                          "varying size; give more memory=, a smaller batch_size, or bucket_by=",
-                                          room_->most_bytes_a_batch() >> 20),
-                              {},
-                              false});
+    batch.errors.insert(
+        batch.errors.begin(),
+        Error{ErrorCode::kNoMemory,
+              fmt::format("a padded batch takes more than the {} MiB that memory= leaves for samples of "
+                          "varying size; give more memory=, a smaller batch_size, or bucket_by=",
+                          room_->most_bytes_a_batch() >> 20),
+              {},
+              false});
   }
   const std::lock_guard lock(mutex_);
   batch.is_complete = answer != VariableRoom::Answer::kLater;

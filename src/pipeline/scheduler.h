@@ -86,7 +86,7 @@ class Scheduler {
   struct OpenBatch;
   struct Claim {
     std::shared_ptr<OpenBatch> batch;
-    std::uint64_t first = 0, count = 0;        // count 0: to complete the batch
+    std::uint64_t first = 0, count = 0;    // count 0: to complete the batch
     std::vector<std::uint64_t> put_off{};  // samples for which there was no room yet
   };
 

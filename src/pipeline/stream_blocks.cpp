@@ -12,7 +12,8 @@ constexpr std::size_t kWorthKeeping = 64;
 
 }  // namespace
 
-StreamBlocks::StreamBlocks(const Source& source, Ledger& ledger, std::uint64_t area_bytes, std::size_t decoders)
+StreamBlocks::StreamBlocks(const Source& source, Ledger& ledger, std::uint64_t area_bytes,
+                           std::size_t decoders)
     : source_(source),
       ledger_(ledger),
       area_bytes_(area_bytes),
@@ -56,7 +57,8 @@ std::shared_ptr<StreamBlocks::Decoder> StreamBlocks::decoder_of(std::uint32_t st
   decoder->last_use = ++now_;
   const auto result = decoder;
   if (decoders_.size() > most_decoders_) {
-    const auto oldest = std::ranges::min_element(decoders_, {}, [](const auto& entry) { return entry.second->last_use; });
+    const auto oldest =
+        std::ranges::min_element(decoders_, {}, [](const auto& entry) { return entry.second->last_use; });
     decoders_.erase(oldest);  // who still reads with it holds it
   }
   return result;
@@ -111,15 +113,17 @@ Status StreamBlocks::keep(std::size_t number, std::shared_ptr<const Block> block
   const std::uint64_t bytes = block->bytes.size();
   if (kept_.contains(number)) return {};
   while (!kept_.empty() && (held_bytes_ + bytes > area_bytes_)) {
-    const auto oldest = std::ranges::min_element(kept_, {}, [](const auto& entry) { return entry.second.last_use; });
+    const auto oldest =
+        std::ranges::min_element(kept_, {}, [](const auto& entry) { return entry.second.last_use; });
     const std::uint64_t freed = oldest->second.block->bytes.size();
     held_bytes_ -= freed;
     ledger_.release(freed);
     kept_.erase(oldest);
   }
   if (held_bytes_ + bytes > area_bytes_ || !ledger_.try_reserve(bytes))
-    return fail(ErrorCode::kNoMemory,
-                fmt::format("a block of {} bytes of a compressed shard does not fit the memory budget", bytes));
+    return fail(
+        ErrorCode::kNoMemory,
+        fmt::format("a block of {} bytes of a compressed shard does not fit the memory budget", bytes));
   held_bytes_ += bytes;
   kept_.emplace(number, Entry{std::move(block), ++now_});
   return {};

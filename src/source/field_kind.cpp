@@ -21,23 +21,23 @@ struct NamedKind {
 };
 
 constexpr std::array kWords = {
-    NamedKind{"image", FieldKind::kImage},     NamedKind{"mask", FieldKind::kMask},
-    NamedKind{"npy", FieldKind::kArray},       NamedKind{"integer", FieldKind::kInteger},
-    NamedKind{"text", FieldKind::kText},       NamedKind{"json", FieldKind::kJson},
+    NamedKind{"image", FieldKind::kImage}, NamedKind{"mask", FieldKind::kMask},
+    NamedKind{"npy", FieldKind::kArray},   NamedKind{"integer", FieldKind::kInteger},
+    NamedKind{"text", FieldKind::kText},   NamedKind{"json", FieldKind::kJson},
     NamedKind{"bytes", FieldKind::kBytes},
 };
 
 // WebDataset's default decoders, less those that run code or need its own formats.
 constexpr std::array kExtensions = {
-    NamedKind{"jpg", FieldKind::kImage},        NamedKind{"jpeg", FieldKind::kImage},
-    NamedKind{"png", FieldKind::kImage},        NamedKind{"webp", FieldKind::kImage},
-    NamedKind{"npy", FieldKind::kArray},        NamedKind{"npz", FieldKind::kArray},
-    NamedKind{"cls", FieldKind::kInteger},      NamedKind{"cls2", FieldKind::kInteger},
-    NamedKind{"class", FieldKind::kInteger},    NamedKind{"count", FieldKind::kInteger},
-    NamedKind{"index", FieldKind::kInteger},    NamedKind{"inx", FieldKind::kInteger},
-    NamedKind{"id", FieldKind::kInteger},       NamedKind{"txt", FieldKind::kText},
-    NamedKind{"text", FieldKind::kText},        NamedKind{"transcript", FieldKind::kText},
-    NamedKind{"json", FieldKind::kJson},        NamedKind{"jsn", FieldKind::kJson},
+    NamedKind{"jpg", FieldKind::kImage},     NamedKind{"jpeg", FieldKind::kImage},
+    NamedKind{"png", FieldKind::kImage},     NamedKind{"webp", FieldKind::kImage},
+    NamedKind{"npy", FieldKind::kArray},     NamedKind{"npz", FieldKind::kArray},
+    NamedKind{"cls", FieldKind::kInteger},   NamedKind{"cls2", FieldKind::kInteger},
+    NamedKind{"class", FieldKind::kInteger}, NamedKind{"count", FieldKind::kInteger},
+    NamedKind{"index", FieldKind::kInteger}, NamedKind{"inx", FieldKind::kInteger},
+    NamedKind{"id", FieldKind::kInteger},    NamedKind{"txt", FieldKind::kText},
+    NamedKind{"text", FieldKind::kText},     NamedKind{"transcript", FieldKind::kText},
+    NamedKind{"json", FieldKind::kJson},     NamedKind{"jsn", FieldKind::kJson},
 };
 
 constexpr std::array<std::string_view, 4> kMaskWords = {"mask", "masks", "seg", "segmentation"};
@@ -78,9 +78,10 @@ Result<FieldType> parse_field_type(const std::string& field, const std::string& 
   }
   std::vector<std::string_view> words;
   for (const auto& word : kWords) words.push_back(word.name);
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("field \"{}\" cannot be \"{}\"; it can be {} or elements such as float32[3,224,224]",
-                          field, text, fmt::join(words, ", ")));
+  return fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("field \"{}\" cannot be \"{}\"; it can be {} or elements such as float32[3,224,224]", field,
+                  text, fmt::join(words, ", ")));
 }
 
 FieldKind kind_of_extension(std::string_view extension) {
@@ -96,7 +97,8 @@ FieldKind kind_of_extension(std::string_view extension) {
 
 bool looks_like_image(std::span<const std::byte> bytes) {
   const auto begins = [&](std::string_view magic, std::size_t at = 0) {
-    return bytes.size() >= at + magic.size() && std::memcmp(bytes.data() + at, magic.data(), magic.size()) == 0;
+    return bytes.size() >= at + magic.size() &&
+           std::memcmp(bytes.data() + at, magic.data(), magic.size()) == 0;
   };
   return begins("\xFF\xD8\xFF") || begins("\x89PNG\r\n\x1A\n") || (begins("RIFF") && begins("WEBP", 8));
 }
@@ -106,9 +108,10 @@ Status check_field_names(const std::map<std::string, std::string>& wanted,
   for (const auto& [name, kind] : wanted) {
     if (std::ranges::find(known, name) != known.end()) continue;
     const auto near = nearest_name(name, known);
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("there is no field \"{}\"{}; there are {}", name,
-                            near ? fmt::format(", did you mean \"{}\"?", *near) : "", fmt::join(known, ", ")));
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("there is no field \"{}\"{}; there are {}", name,
+                    near ? fmt::format(", did you mean \"{}\"?", *near) : "", fmt::join(known, ", ")));
   }
   return {};
 }

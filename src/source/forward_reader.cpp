@@ -95,7 +95,9 @@ class CompressedInput {
 
   std::unexpected<Error> error(ErrorCode code, std::string message) const {
     const std::uint64_t offset = next_ - (piece_.size() - used_);
-    return fail(code, std::move(message), {uri_, static_cast<std::int64_t>(offset), -1, -1});
+    const std::uint64_t rest = object_.version().size - offset;  // none of which can be trusted
+    return fail(code, std::move(message),
+                {uri_, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(rest), -1});
   }
 
  private:

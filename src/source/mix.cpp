@@ -47,7 +47,9 @@ class MixSource final : public Source {
     const Place place = find(sample);
     return place.part->extent(place.sample, field);
   }
-  const ArrayLayout* array_layout(std::size_t field) const override { return parts_.front()->array_layout(field); }
+  const ArrayLayout* array_layout(std::size_t field) const override {
+    return parts_.front()->array_layout(field);
+  }
   IndexValue value(std::uint64_t sample, std::size_t field) const override {
     const Place place = find(sample);
     return place.part->value(place.sample, field);
@@ -97,11 +99,14 @@ class MixSource final : public Source {
 // Parts are read by the first one's rules, so they must be of one make.
 Status check_alike(const Source& first, const Source& other) {
   const auto differ = [&](const std::string& what) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}", first.uri(), what), {other.uri(), -1, -1, -1});
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}", first.uri(), what),
+                {other.uri(), -1, -1, -1});
   };
   if (first.kind() != other.kind())
-    return differ(fmt::format("a mixture of {} and {}; its parts must be of one kind", first.kind(), other.kind()));
-  if (first.fields().size() != other.fields().size()) return differ("the parts of a mixture have other fields");
+    return differ(
+        fmt::format("a mixture of {} and {}; its parts must be of one kind", first.kind(), other.kind()));
+  if (first.fields().size() != other.fields().size())
+    return differ("the parts of a mixture have other fields");
   for (std::size_t i = 0; i < first.fields().size(); ++i) {
     const FieldInfo &a = first.fields()[i], &b = other.fields()[i];
     if (a.name != b.name || a.kind != b.kind || a.form != b.form)

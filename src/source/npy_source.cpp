@@ -36,7 +36,7 @@ class NpySource final : public Source {
   std::uint64_t stored_bytes_of(std::uint64_t) const override { return sample_bytes_; }
   Result<Extent> extent(std::uint64_t sample, std::size_t) const override {
     return Extent{path_, offset_ + sample * sample_bytes_, sample_bytes_, version_.modified_ns, version_.size,
-            true};
+                  true};
   }
   const ArrayLayout* array_layout(std::size_t) const override { return &layout_; }
   std::uint64_t fingerprint() const override {

@@ -51,7 +51,8 @@ std::string absolute(const std::string& path) {
 // What a file is by its name: one of the kinds, "" where it is none.
 std::string kind_of_file(const std::string& path) {
   std::string name = fs::path(path).filename().string();
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const auto ends = [&](std::initializer_list<std::string_view> endings) {
     return std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); });
   };
@@ -66,8 +67,9 @@ std::string kind_of_file(const std::string& path) {
   return kind == FileKind::kNpy ? "npy" : "images";
 }
 
-Result<SourcePtr> open_shards(std::shared_ptr<const Store> store, const std::string& uri, const std::string& kind,
-                              std::vector<std::string> paths, const OpenOptions& options) {
+Result<SourcePtr> open_shards(std::shared_ptr<const Store> store, const std::string& uri,
+                              const std::string& kind, std::vector<std::string> paths,
+                              const OpenOptions& options) {
   for (std::string& path : paths) path = absolute(path);
   const ShardSet shards{uri, absolute(uri), kind, std::move(paths)};
   return kind == "tar" ? open_tar(std::move(store), shards, options)
@@ -161,7 +163,8 @@ Result<SourcePtr> open_source(const std::string& uri, const OpenOptions& options
   auto store = std::make_shared<const FileStore>();
   std::error_code error;
   const fs::file_status status = fs::status(uri, error);
-  if (fs::is_directory(status) && options.kind != "manifest") return open_folder(std::move(store), uri, options);
+  if (fs::is_directory(status) && options.kind != "manifest")
+    return open_folder(std::move(store), uri, options);
   std::vector<std::string> paths = {uri};
   const bool is_one_file = fs::exists(status);
   if (is_one_file) {
@@ -177,17 +180,18 @@ Result<SourcePtr> open_source(const std::string& uri, const OpenOptions& options
     return not_there(uri);
   }
   const std::string kind = options.kind.empty() ? kind_of_file(paths.front()) : options.kind;
-  if (kind == "tar" || kind == "tfrecord") return open_shards(std::move(store), uri, kind, std::move(paths), options);
+  if (kind == "tar" || kind == "tfrecord")
+    return open_shards(std::move(store), uri, kind, std::move(paths), options);
   if (kind == "manifest") {
     if (paths.size() > 1)
-      return fail(ErrorCode::kInvalidArgument, "several manifests; join them, or mix them", {uri, -1, -1, -1});
+      return fail(ErrorCode::kInvalidArgument, "several manifests; join them, or mix them",
+                  {uri, -1, -1, -1});
     const std::string path = absolute(paths.front());
-    return open_manifest(std::move(store), uri, path,
-                         options.root.empty() ? fs::path(path).parent_path().string() : absolute(options.root),
-                         options);
+    return open_manifest(
+        std::move(store), uri, path,
+        options.root.empty() ? fs::path(path).parent_path().string() : absolute(options.root), options);
   }
-  if (kind == "npy" && is_one_file)
-    return make_npy_source(std::move(store), uri, absolute(uri));
+  if (kind == "npy" && is_one_file) return make_npy_source(std::move(store), uri, absolute(uri));
   if (kind.empty() && is_one_file)
     return fail(ErrorCode::kUnsupported,
                 "not known by its name; this version reads folders of images, image and .npy files, .tar and "

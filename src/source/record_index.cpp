@@ -210,9 +210,9 @@ Result<RecordIndex> RecordIndex::parse(std::vector<std::byte> bytes) {
   if (!in.ok() || in.left() != 0 || index.sample_count_ != samples) return damaged();
   const bool consistent =
       index.first_members_.front() == 0 && index.first_members_.back() == members &&
-      std::ranges::adjacent_find(index.first_members_, std::greater_equal<>()) == index.first_members_.end() &&
-      is_ascending(index.key_ends_) &&
-      (index.key_ends_.empty() || index.key_ends_.back() == key_bytes) &&
+      std::ranges::adjacent_find(index.first_members_, std::greater_equal<>()) ==
+          index.first_members_.end() &&
+      is_ascending(index.key_ends_) && (index.key_ends_.empty() || index.key_ends_.back() == key_bytes) &&
       std::ranges::all_of(index.fields_, [&](std::uint16_t field) { return field < fields; });
   if (!consistent) return damaged();
   return index;

@@ -16,7 +16,8 @@ constexpr std::uint64_t kUnitBytes = 4 << 20;
 template <typename Function>
 void for_each_run(const RecordIndex& index, Function function) {
   for (std::size_t shard = 0; shard < index.shards().size(); ++shard) {
-    const std::uint64_t begin = index.shards()[shard].first_sample, end = begin + index.samples_of_shard(shard);
+    const std::uint64_t begin = index.shards()[shard].first_sample,
+                        end = begin + index.samples_of_shard(shard);
     std::uint64_t first = begin, from = 0;
     for (std::uint64_t sample = begin; sample < end; ++sample) {
       const auto head = index.member(sample, 0);
@@ -61,10 +62,11 @@ std::uint64_t RecordSource::stored_bytes_of(std::uint64_t sample) const {
 
 std::shared_ptr<const StorageUnits> RecordSource::units() const {
   auto units = std::make_shared<StorageUnits>();
-  for_each_run(index_, [&](std::size_t shard, std::uint64_t first, std::uint64_t, std::uint64_t, std::uint64_t) {
-    units->first_sample.push_back(first);
-    if (compressed_) units->stream.push_back(static_cast<std::uint32_t>(shard));
-  });
+  for_each_run(index_,
+               [&](std::size_t shard, std::uint64_t first, std::uint64_t, std::uint64_t, std::uint64_t) {
+                 units->first_sample.push_back(first);
+                 if (compressed_) units->stream.push_back(static_cast<std::uint32_t>(shard));
+               });
   units->first_sample.push_back(size());
   return units;
 }
@@ -75,7 +77,8 @@ Extent RecordSource::extent_of(std::uint64_t sample, const RecordIndex::Member& 
   const ShardInfo& shard = index_.shards()[index_.shard_of(sample)];
   std::int64_t block = -1;
   if (compressed_) block = std::ranges::upper_bound(block_ends_, sample) - block_ends_.begin();
-  return {shard.path, member.offset, member.length, shard.version.modified_ns, shard.version.size, true, block};
+  return {shard.path,         member.offset, member.length, shard.version.modified_ns,
+          shard.version.size, true,          block};
 }
 
 Result<std::vector<std::byte>> RecordSource::read(const Extent& extent) const {

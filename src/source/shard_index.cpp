@@ -31,11 +31,12 @@ class ShardScans {
         errors(set.paths.size()) {}
 
   Status run(const OpenOptions& options) {
-    const auto threads =
-        static_cast<unsigned>(std::min<std::size_t>(std::clamp(usable_cpus() * 2, 2u, 16u), set_.paths.size()));
+    const auto threads = static_cast<unsigned>(
+        std::min<std::size_t>(std::clamp(usable_cpus() * 2, 2u, 16u), set_.paths.size()));
     std::vector<std::jthread> pool;
     running_ = threads;
-    for (unsigned t = 0; t < threads; ++t) pool.emplace_back([this, &options] { work(!options.on_bad_shard); });
+    for (unsigned t = 0; t < threads; ++t)
+      pool.emplace_back([this, &options] { work(!options.on_bad_shard); });
     std::unique_lock lock(mutex_);
     while (!finished_.wait_for(lock, kProgressEvery, [&] { return running_ == 0; })) {
       if (!options.progress) continue;
@@ -145,12 +146,12 @@ Result<OpenedIndex> open_shard_index(const Store& store, const ShardSet& set, co
         return opened;
       }
       if (options.warn)
-        options.warn(fmt::format("{}: {}", set.uri,
-                                 !kept ? fmt::format("the kept index {} is damaged and is made anew",
-                                                     opened.kept_path)
-                                 : fit == Fit::kOtherShards
-                                     ? "there are other shards than when it was indexed; it is indexed anew"
-                                     : "shards have changed since they were indexed; they are indexed anew"));
+        options.warn(
+            fmt::format("{}: {}", set.uri,
+                        !kept ? fmt::format("the kept index {} is damaged and is made anew", opened.kept_path)
+                        : fit == Fit::kOtherShards
+                            ? "there are other shards than when it was indexed; it is indexed anew"
+                            : "shards have changed since they were indexed; they are indexed anew"));
       if (kept) old = std::move(*kept);
     }
   ShardScans scans(store, set, scan);
@@ -159,7 +160,8 @@ Result<OpenedIndex> open_shard_index(const Store& store, const ShardSet& set, co
   for (std::size_t shard = 0; shard < set.paths.size(); ++shard) {
     std::optional<Error>& error = scans.errors[shard];
     if (!error && old)
-      error = lost_tail(*old, set.paths[shard], scans.contents[shard], scans.versions[shard], opened.kept_path);
+      error =
+          lost_tail(*old, set.paths[shard], scans.contents[shard], scans.versions[shard], opened.kept_path);
     if (!error) continue;
     if (!options.on_bad_shard) return std::unexpected(*error);
     whole = false;

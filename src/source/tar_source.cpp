@@ -239,10 +239,9 @@ class TarSource final : public RecordSource {
       if (here > 1) return;
     }
     std::erase_if(places_, is_picture);
-    places_.insert(places_.begin(), {{"image", FieldKind::kImage, FieldForm::kFile, with_picture == size()},
-                                     pictures,
-                                     {},
-                                     {}});
+    places_.insert(
+        places_.begin(),
+        {{"image", FieldKind::kImage, FieldForm::kFile, with_picture == size()}, pictures, {}, {}});
   }
 
   std::vector<Place> places_;  // in the order of fields_
@@ -267,7 +266,7 @@ Result<SourcePtr> open_tar(std::shared_ptr<const Store> store, const ShardSet& s
     options.warn(fmt::format("{}: {} links in the archives are left out", shards.uri, links.load()));
   if (opened->index.size() == 0)
     return fail(ErrorCode::kNotFound, "no samples in the archive: no file is named like key.ending",
-                {shards.uri, -1, -1, -1});
+                {shards.uri, 0, static_cast<std::int64_t>(opened->index.shards().front().version.size), -1});
   auto source = std::make_shared<TarSource>(std::move(store), shards.uri, std::move(*opened));
   PENSTOCK_CHECK(source->prepare(options));
   return source;

@@ -156,11 +156,11 @@ class TFRecordSource final : public RecordSource {
     if (place.info.kind == FieldKind::kJson && !place.traits.always_one) return as_json_list(*values, room);
     // A feature that is there but empty has no type on the wire.
     if (values->empty() && place.info.kind == FieldKind::kArray && !place.elements)
-      return RecordValue{{}, ArraySpec{place.traits.type == FeatureType::kFloat ? DType::kFloat32 : DType::kInt64,
-                                       {0}}};
+      return RecordValue{
+          {}, ArraySpec{place.traits.type == FeatureType::kFloat ? DType::kFloat32 : DType::kInt64, {0}}};
     if (values->size() != 1)
-      return fail(ErrorCode::kShapeMismatch,
-                  fmt::format("feature \"{}\" has {} values here, one elsewhere", place.info.name, values->size()));
+      return fail(ErrorCode::kShapeMismatch, fmt::format("feature \"{}\" has {} values here, one elsewhere",
+                                                         place.info.name, values->size()));
     if (place.elements && values->front().size() != place.elements->bytes())
       return fail(ErrorCode::kShapeMismatch,
                   fmt::format("feature \"{}\" has {} bytes, its type says {}", place.info.name,
@@ -199,8 +199,8 @@ class TFRecordSource final : public RecordSource {
     ArraySpec spec{std::is_same_v<T, float> ? DType::kFloat32 : DType::kInt64, {}};
     if (place.traits.always_one) {
       if (count != 1)
-        return fail(ErrorCode::kShapeMismatch, fmt::format("feature \"{}\" has {} values here, one elsewhere",
-                                                           place.info.name, count));
+        return fail(ErrorCode::kShapeMismatch,
+                    fmt::format("feature \"{}\" has {} values here, one elsewhere", place.info.name, count));
     } else if (feature.is_sequence && !feature.counts.empty() &&
                !std::ranges::all_of(feature.counts, [](std::uint64_t n) { return n == 1; })) {
       const std::uint64_t width = feature.counts.front();
@@ -232,7 +232,7 @@ Result<SourcePtr> open_tfrecord_shards(std::shared_ptr<const Store> store, const
   auto opened = open_shard_index(*store, shards, options, scan_shard);
   if (!opened) return std::unexpected(std::move(opened).error());
   if (opened->index.size() == 0)
-    return fail(ErrorCode::kNotFound, "no records in the file", {shards.uri, -1, -1, -1});
+    return fail(ErrorCode::kNotFound, "no records in the file", {shards.uri, 0, 0, -1});
   auto source = std::make_shared<TFRecordSource>(std::move(store), shards.uri, std::move(*opened),
                                                  options.verify_checksums);
   PENSTOCK_CHECK(source->prepare(options));

@@ -104,7 +104,7 @@ def test_unknown_option_suggests_the_nearest(cli, photos):
     ["bench", "{}", "--dtype", "flaot32"], ["bench", "{}", "--layout", "CHWN"],
     ["bench", "{}", "--sleep", "-1"], ["bench", "{}", "--memory", "8Gi"], ["bench", "{}", "--memory", "0"],
     ["bench", "{}", "--shuffle", "--no-shuffle"],
-    ["inspect", "{}", "--kind", "tar"], ["demo", "--images", "0"],
+    ["inspect", "{}", "--kind", "zip"], ["demo", "--images", "0"],
 ])
 def test_wrong_usage_is_exit_2_and_one_line(cli, photos, arguments):
     one_line(cli(*[str(photos) if word == "{}" else word for word in arguments], expect=2))

@@ -26,7 +26,8 @@ std::optional<FieldKind> kind_of_paths(const ManifestTable& table, std::size_t c
   std::optional<FieldKind> kind;
   for (std::uint64_t row = 0; row < table.rows(); ++row) {
     std::string ending(ending_of(table.cell(row, column)));
-    std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::ranges::transform(ending, ending.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     const FieldKind here = kind_of_extension(ending);
     if (here != FieldKind::kImage && here != FieldKind::kArray) return std::nullopt;
     if (kind && *kind != here) return std::nullopt;
@@ -70,10 +71,10 @@ class ManifestSource final : public Source {
       fields_.push_back(place.info);
       if (key_column_ == kNone && place.info.form == FieldForm::kFile) key_column_ = place.column;
     }
-    for (std::uint64_t row = 0; row < table_.rows(); ++row) {
-      for (const Place& place : places_) fingerprint_ = hash_text(table_.cell(row, place.column), fingerprint_);
-      stored_bytes_ += table_.row_length(row);
-    }
+    for (std::uint64_t row = 0; row < table_.rows(); ++row)
+      for (const Place& place : places_)
+        fingerprint_ = hash_text(table_.cell(row, place.column), fingerprint_);
+    stored_bytes_ = estimate_bytes();
     return {};
   }
 
@@ -86,9 +87,8 @@ class ManifestSource final : public Source {
   }
   const std::vector<std::string>& classes() const override { return classes_; }
   std::uint64_t fingerprint() const override { return fingerprint_; }
-  // Of the table: the files are not looked at until they are read, there may be millions of them.
   std::uint64_t stored_bytes() const override { return stored_bytes_; }
-  std::uint64_t stored_bytes_of(std::uint64_t sample) const override { return table_.row_length(sample); }
+  std::uint64_t stored_bytes_of(std::uint64_t) const override { return stored_bytes_ / size(); }
   const Store& store() const override { return *store_; }
 
   Result<Extent> extent(std::uint64_t sample, std::size_t field) const override {
@@ -97,7 +97,8 @@ class ManifestSource final : public Source {
       return fail(ErrorCode::kNotFound, fmt::format("\"{}\" is empty in this row", fields_[field].name),
                   row_of(sample));
     const std::string path = (std::filesystem::path(root_) / cell).lexically_normal().string();
-    if (!path.starts_with(root_) || (path.size() > root_.size() && !root_.ends_with('/') && path[root_.size()] != '/'))
+    if (!path.starts_with(root_) ||
+        (path.size() > root_.size() && !root_.ends_with('/') && path[root_.size()] != '/'))
       return fail(ErrorCode::kNoAccess,
                   fmt::format("\"{}\" leads out of the folder {}; give root= to allow it", cell, root_),
                   row_of(sample));
@@ -131,6 +132,24 @@ class ManifestSource final : public Source {
     return name == "label" || name == "class" || name == "target" || name == "category";
   }
 
+  // From a few rows: there may be millions of files, which are not looked at until they are read.
+  std::uint64_t estimate_bytes() const {
+    constexpr std::uint64_t kRowsToLookAt = 64;
+    const std::uint64_t looked_at = std::min(size(), kRowsToLookAt);
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i < looked_at; ++i) {
+      const std::uint64_t row = i * size() / looked_at;
+      sum += table_.row_length(row);
+      for (std::size_t field = 0; field < fields_.size(); ++field) {
+        if (fields_[field].form != FieldForm::kFile) continue;
+        const auto place = extent(row, field);
+        const auto version = place ? store_->stat(place->object) : Result<ObjectVersion>(ObjectVersion{});
+        sum += version ? version->size : 0;
+      }
+    }
+    return sum / looked_at * size();
+  }
+
   // By the user's word, else by what the cells are.
   Status add_field(const std::string& name, const std::string& column_name, const OpenOptions& options) {
     const auto column =
@@ -145,9 +164,10 @@ class ManifestSource final : public Source {
       is_file = kind == FieldKind::kImage || kind == FieldKind::kMask || kind == FieldKind::kArray;
       if (type->elements || (is_file && !is_text) ||
           (kind == FieldKind::kInteger && table_.type(column) != ColumnType::kInteger && !is_text))
-        return fail(ErrorCode::kInvalidArgument,
-                    fmt::format("column \"{}\" cannot be \"{}\" by what its cells are", column_name, told->second),
-                    {uri_, -1, -1, -1});
+        return fail(
+            ErrorCode::kInvalidArgument,
+            fmt::format("column \"{}\" cannot be \"{}\" by what its cells are", column_name, told->second),
+            {uri_, -1, -1, -1});
     } else if (const auto paths = is_text ? kind_of_paths(table_, column) : std::nullopt) {
       kind = is_mask_name(name) && *paths == FieldKind::kImage ? FieldKind::kMask : *paths;
       is_file = true;
@@ -193,7 +213,8 @@ class ManifestSource final : public Source {
 }  // namespace
 
 Result<SourcePtr> open_manifest(std::shared_ptr<const Store> store, const std::string& uri,
-                                const std::string& path, const std::string& root, const OpenOptions& options) {
+                                const std::string& path, const std::string& root,
+                                const OpenOptions& options) {
   const auto bytes = read_all(*store, path, kLargestManifest);
   if (!bytes) return std::unexpected(bytes.error());
   const ManifestFormat format = path.ends_with(".tsv")   ? ManifestFormat::kTsv

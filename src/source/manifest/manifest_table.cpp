@@ -35,7 +35,9 @@ Result<ManifestTable> ManifestTable::parse(ConstBytes file, ManifestFormat forma
   if (!file.empty()) std::memcpy(contents.text_memory.get(), file.data(), file.size());
   contents.text = {contents.text_memory.get(), file.size()};
   PENSTOCK_CHECK(read(contents, format, uri));
-  if (contents.rows.empty()) return fail(ErrorCode::kNotFound, "the table has no rows", {uri});
+  if (contents.rows.empty())
+    return fail(ErrorCode::kNotFound, "the table has no rows",
+                {uri, 0, static_cast<std::int64_t>(file.size()), -1});
   return ManifestTable(std::move(contents));
 } catch (const std::bad_alloc&) {
   return no_memory(file, uri);

@@ -50,5 +50,75 @@ TEST(BatchContents, compaction_closes_every_pattern_of_gaps) {
   }
 }
 
+// ---- padding
+
+struct PadCase {
+  SlotLayout layout;
+  std::shared_ptr<Ledger> ledger = std::make_shared<Ledger>(1 << 20);
+  std::shared_ptr<VariableRoom> room = std::make_shared<VariableRoom>(ledger, 1 << 20);
+  BatchContents contents;
+
+  explicit PadCase(std::size_t rank, std::uint64_t samples) : layout({padded_field(rank)}, samples) {
+    contents.prepare(layout, samples);
+    room->promote(contents.room);
+  }
+  static LayoutField padded_field(std::size_t rank) {
+    LayoutField out = field("x", DType::kInt16, Shape(rank, -1));
+    out.placement = Placement::kPad;
+    return out;
+  }
+  // Counts up within each sample, from 1.
+  void put(std::uint64_t index, const Shape& shape) {
+    Part part{{DType::kInt16, shape}, nullptr};
+    part.data = std::make_unique<std::byte[]>(part.spec.bytes());
+    for (std::size_t i = 0; i < element_count(shape); ++i)
+      reinterpret_cast<std::int16_t*>(part.data.get())[i] = static_cast<std::int16_t>(i + 1);
+    ASSERT_EQ(room->take(contents.room, part.spec.bytes()), VariableRoom::Answer::kYes);
+    contents.parts[0][index] = std::move(part);
+  }
+  std::vector<std::int16_t> values() const {
+    const auto* begin = reinterpret_cast<const std::int16_t*>(contents.padded[0].data());
+    return {begin, begin + contents.room.bytes / 2};
+  }
+};
+
+TEST(PadParts, makes_one_array_as_large_as_the_largest_sample) {
+  PadCase pad(2, 2);
+  pad.put(0, {1, 3});
+  pad.put(1, {2, 2});
+  ASSERT_EQ(pad_parts(pad.layout, pad.contents, *pad.room, {}, -1), VariableRoom::Answer::kYes);
+  EXPECT_EQ(pad.contents.padded_shapes[0], (Shape{2, 3}));
+  EXPECT_EQ(pad.values(), (std::vector<std::int16_t>{1, 2, 3, -1, -1, -1, 1, 2, -1, 3, 4, -1}));
+  EXPECT_EQ(pad.contents.room.bytes, 24u) << "the parts' own room was given back";
+}
+
+TEST(PadParts, leaves_out_what_was_skipped_also_from_the_size) {
+  PadCase pad(1, 3);
+  pad.put(0, {2});
+  pad.put(2, {1});
+  ASSERT_EQ(pad_parts(pad.layout, pad.contents, *pad.room, {false, true, false}, 0),
+            VariableRoom::Answer::kYes);
+  EXPECT_EQ(pad.values(), (std::vector<std::int16_t>{1, 2, 1, 0}));
+}
+
+TEST(PadParts, samples_without_elements_and_batches_of_nothing_are_fine) {
+  PadCase pad(1, 2);
+  pad.put(0, {0});
+  pad.put(1, {0});
+  ASSERT_EQ(pad_parts(pad.layout, pad.contents, *pad.room, {}, 0), VariableRoom::Answer::kYes);
+  EXPECT_EQ(pad.contents.padded_shapes[0], Shape{0});
+  PadCase nothing(1, 1);
+  ASSERT_EQ(pad_parts(nothing.layout, nothing.contents, *nothing.room, {true}, 0),
+            VariableRoom::Answer::kYes);
+}
+
+TEST(PadParts, a_few_long_samples_cannot_blow_up_the_batch) {
+  PadCase pad(2, 64);
+  for (std::uint64_t i = 0; i < 64; ++i) pad.put(i, i % 2 ? Shape{1, 2000} : Shape{2000, 1});
+  const std::uint64_t before = pad.ledger->used();
+  EXPECT_EQ(pad_parts(pad.layout, pad.contents, *pad.room, {}, 0), VariableRoom::Answer::kNever);
+  EXPECT_EQ(pad.ledger->used(), before);
+}
+
 }  // namespace
 }  // namespace penstock

@@ -185,7 +185,7 @@ TEST(CsvTable, names_must_be_there_and_differ) {
 
 TEST(CsvTable, no_rows_is_not_found) {
   for (const std::string_view text : {"", "\n\r\n", "a,b", "a,b\n", "a,b\r\n\r\n\r", "\xEF\xBB\xBF"})
-    expect_error(parse_csv(text), ErrorCode::kNotFound, "no rows", -1, -1, -1);
+    expect_error(parse_csv(text), ErrorCode::kNotFound, "no rows", 0, static_cast<std::int64_t>(text.size()), -1);
 }
 
 TEST(CsvTable, nul_bytes_and_bad_utf8_are_refused_wherever_they_are) {
@@ -365,7 +365,7 @@ TEST(JsonLinesTable, a_million_columns_are_refused) {
 
 TEST(JsonLinesTable, no_rows_is_not_found) {
   for (const std::string_view text : {"", "\n \r\n", "\xEF\xBB\xBF\n"})
-    expect_error(parse_json(text), ErrorCode::kNotFound, "no rows", -1, -1, -1);
+    expect_error(parse_json(text), ErrorCode::kNotFound, "no rows", 0, static_cast<std::int64_t>(text.size()), -1);
 }
 
 // What is left of a file that was cut is an error, or the rows before the cut and a piece of the one at it.

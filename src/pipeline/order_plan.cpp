@@ -1,0 +1,80 @@
+#include "pipeline/order_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+// Without reading a sample: the index knows how many bytes each field takes.
+Result<std::vector<std::uint64_t>> lengths_of(const Source& source, const LoaderOptions& options) {
+  const auto renamed = options.renamed.find(options.bucket_by);
+  const std::string& name = renamed == options.renamed.end() ? options.bucket_by : renamed->second;
+  const auto found = std::ranges::find(source.fields(), name, &FieldInfo::name);
+  if (found == source.fields().end())
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("bucket_by=\"{}\": there is no such field", options.bucket_by));
+  const auto field = static_cast<std::size_t>(found - source.fields().begin());
+  std::vector<std::uint64_t> lengths(source.size());
+  for (std::uint64_t sample = 0; sample < source.size(); ++sample) {
+    if (found->form == FieldForm::kIndex) {
+      const IndexValue value = source.value(sample, field);
+      if (const auto* integer = std::get_if<std::int64_t>(&value))
+        lengths[sample] = static_cast<std::uint64_t>(std::max<std::int64_t>(*integer, 0));
+      else if (const auto* text = std::get_if<std::string>(&value))
+        lengths[sample] = text->size();
+      else
+        return fail(ErrorCode::kInvalidArgument,
+                    fmt::format("bucket_by=\"{}\": wants whole numbers", options.bucket_by));
+    } else if (const auto extent = source.extent(sample, field)) {
+      lengths[sample] = extent->length;
+    }
+  }
+  return lengths;
+}
+
+// Decided by the format, never by timing: what can only be read forward is shuffled in windows.
+Shuffle shuffle_for(ShuffleMode mode, const Source& source) {
+  switch (mode) {
+    case ShuffleMode::kOff: return Shuffle::kNone;
+    case ShuffleMode::kWindow: return Shuffle::kWindow;
+    case ShuffleMode::kAuto: return source.is_forward_only() ? Shuffle::kWindow : Shuffle::kFull;
+    case ShuffleMode::kFull: return Shuffle::kFull;
+  }
+  return Shuffle::kNone;
+}
+
+}  // namespace
+
+Result<OrderSpec> plan_order(const Source& source, const LoaderOptions& options) {
+  OrderSpec order;
+  order.samples = source.size();
+  order.epoch_size = options.epoch_size;
+  order.shuffle = shuffle_for(options.shuffle, source);
+  order.seed = options.seed;
+  order.unit_samples = source.unit_samples();
+  order.window_units = options.shuffle_window;
+  order.indices = options.sampler;
+  order.weights = options.weights;
+  order.lengths = options.bucket_lengths;
+  if (source.is_forward_only() && (order.shuffle == Shuffle::kFull || options.sampler || options.weights ||
+                                   order.lengths || !options.bucket_by.empty()))
+    return fail(ErrorCode::kUnsupported,
+                "compressed shards can only be read forward: shuffle=True goes through them in windows; full "
+                "shuffles, samplers, weights and buckets need uncompressed ones",
+                {source.uri(), -1, -1, -1});
+  if (order.shuffle == Shuffle::kWindow && !options.sampler) order.units = source.units();
+  if (source.mixture() != nullptr) order.mixture = *source.mixture();
+  if (!options.bucket_by.empty()) {
+    auto lengths = lengths_of(source, options);
+    if (!lengths) return std::unexpected(std::move(lengths).error());
+    order.lengths = std::make_shared<const std::vector<std::uint64_t>>(std::move(*lengths));
+  }
+  // Ranks of one step then have samples of like length too.
+  if (order.lengths) order.bucket_run = options.batch_size * options.world_size;
+  PENSTOCK_CHECK(check_order(order));
+  return order;
+}
+
+}  // namespace penstock

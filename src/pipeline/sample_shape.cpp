@@ -1,0 +1,103 @@
+#include "pipeline/sample_shape.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kSamplesToProbe = 32;
+constexpr std::uint64_t kBytesOfAText = 1024;  // a caption; texts that are longer only shorten the queue
+
+// Known without looking at a sample, and the same for all.
+std::optional<ArraySpec> fixed_spec(const SamplePlan& plan, const FieldPlan& field) {
+  if (field.kind == FieldKind::kInteger && field.program.keeps(DType::kInt64))
+    return ArraySpec{DType::kInt64, {}};
+  const ArrayLayout* layout = field.kind == FieldKind::kArray && field.source_field >= 0
+                                  ? plan.source->array_layout(static_cast<std::size_t>(field.source_field))
+                                  : nullptr;
+  if (layout && field.form == FieldForm::kElements && field.program.keeps(layout->spec.dtype))
+    return layout->spec;
+  return field.program.fixed_spec();
+}
+
+}  // namespace
+
+Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& options,
+                               std::uint64_t budget_bytes, StreamBlocks* streams) {
+  std::vector<std::optional<ArraySpec>> specs(plan.fields.size());
+  bool complete = true;
+  for (std::size_t i = 0; i < plan.fields.size(); ++i) {
+    const FieldPlan& field = plan.fields[i];
+    if (field.kind >= FieldKind::kText || !field.is_delivered) continue;
+    specs[i] = fixed_spec(plan, field);
+    complete = complete && specs[i];
+  }
+  const std::vector<std::optional<ArraySpec>> fixed = specs;
+  if (!complete) {
+    Ledger ledger(budget_bytes);
+    ScratchBudget budget(ledger, budget_bytes, 0);
+    WorkerCounters counters;
+    SampleWorker worker(plan, budget, counters, streams);
+    const std::uint64_t tries = std::min(plan.source->size(), kSamplesToProbe);
+    std::optional<Error> first_error;
+    Result<std::vector<ArraySpec>> measured;
+    for (std::uint64_t sample = 0; sample < tries; ++sample) {
+      measured = worker.measure(streams ? sample : sample * plan.source->size() / tries);
+      if (measured) break;
+      if (!first_error) first_error = measured.error();
+    }
+    if (!measured) return std::unexpected(*first_error);
+    for (std::size_t i = 0; i < specs.size(); ++i)
+      if (!specs[i]) specs[i] = (*measured)[i];
+  }
+  const auto delivered =
+      static_cast<std::size_t>(std::ranges::count_if(plan.delivered_as, [](int i) { return i >= 0; }));
+  std::vector<std::size_t> plan_field(delivered);
+  for (std::size_t i = 0; i < plan.fields.size(); ++i)
+    if (plan.delivered_as[i] >= 0) plan_field[static_cast<std::size_t>(plan.delivered_as[i])] = i;
+  SampleShape shape;
+  for (const std::size_t i : plan_field) {
+    LayoutField field;
+    field.field.name = plan.fields[i].name;
+    field.field.kind = plan.fields[i].kind;
+    if (field.field.kind >= FieldKind::kText) {
+      field.placement = Placement::kText;
+      field.field.form = BatchForm::kTexts;
+      shape.variable_bytes += kBytesOfAText;
+    } else {
+      field.field.spec = *specs[i];
+      const bool varies = !fixed[i] && !specs[i]->shape.empty();
+      if (varies && options.collate != Collate::kStack) {
+        shape.variable_bytes += specs[i]->bytes() * (options.collate == Collate::kPad ? 2 : 1);
+        field.placement = options.collate == Collate::kPad ? Placement::kPad : Placement::kPart;
+        if (options.collate == Collate::kList) field.field.form = BatchForm::kList;
+        std::ranges::fill(field.field.spec.shape, -1);
+      }
+    }
+    shape.fields.push_back(std::move(field));
+  }
+  return shape;
+}
+
+void add_lengths(std::vector<LayoutField>& fields, SamplePlan& plan) {
+  std::vector<LayoutField> out;
+  std::vector<int> moved;
+  for (LayoutField& field : fields) {
+    moved.push_back(static_cast<int>(out.size()));
+    const bool padded = field.placement == Placement::kPad;
+    const auto rank = static_cast<std::int64_t>(field.field.spec.shape.size());
+    const std::string name = field.field.name + "_lengths";
+    if (padded) field.lengths = static_cast<int>(out.size()) + 1;
+    out.push_back(std::move(field));
+    if (!padded) continue;
+    LayoutField lengths;
+    lengths.field.name = name;
+    lengths.field.spec = {DType::kInt64, rank == 1 ? Shape{} : Shape{rank}};
+    out.push_back(std::move(lengths));
+  }
+  for (int& place : plan.delivered_as)
+    if (place >= 0) place = moved[static_cast<std::size_t>(place)];
+  fields = std::move(out);
+}
+
+}  // namespace penstock

@@ -1,0 +1,23 @@
+// What a sample of this plan looks like in a batch.
+#pragma once
+
+#include "batch/slot_layout.h"
+#include "penstock/loader.h"
+#include "pipeline/sample_worker.h"
+
+namespace penstock {
+
+struct SampleShape {
+  std::vector<LayoutField> fields;
+  std::uint64_t variable_bytes = 0;  // of the sample that was looked at
+};
+
+// From the transforms where they fix type and shape, else from the first sample that can be read. Fields
+// whose samples may differ are placed as `collate` says.
+Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& options,
+                               std::uint64_t budget_bytes, StreamBlocks* streams);
+
+// Behind each padded field, the shapes that its samples had.
+void add_lengths(std::vector<LayoutField>& fields, SamplePlan& plan);
+
+}  // namespace penstock

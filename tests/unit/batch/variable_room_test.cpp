@@ -1,0 +1,77 @@
+#include "batch/variable_room.h"
+
+#include <gtest/gtest.h>
+
+namespace penstock {
+namespace {
+
+using Answer = VariableRoom::Answer;
+
+class VariableRoomTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<Ledger> ledger = std::make_shared<Ledger>(1000);
+  std::shared_ptr<VariableRoom> room = std::make_shared<VariableRoom>(ledger, 1000);
+  RoomShare next, behind, farther;
+
+  void SetUp() override { room->promote(next); }
+};
+
+TEST_F(VariableRoomTest, the_next_batch_has_half_whatever_the_others_hold) {
+  EXPECT_EQ(room->take(behind, 300), Answer::kYes);
+  EXPECT_EQ(room->take(farther, 200), Answer::kYes);
+  EXPECT_FALSE(room->is_short());
+  EXPECT_EQ(room->take(farther, 1), Answer::kLater);
+  EXPECT_TRUE(room->is_short());
+  EXPECT_EQ(room->take(next, 500), Answer::kYes);
+  EXPECT_EQ(room->take(next, 1), Answer::kNever);
+  EXPECT_EQ(ledger->used(), 1000u);
+}
+
+TEST_F(VariableRoomTest, a_batch_that_never_fits_is_told_so_wherever_it_stands) {
+  EXPECT_EQ(room->take(behind, 501), Answer::kNever);
+  EXPECT_EQ(room->take(next, 501), Answer::kNever);
+  EXPECT_EQ(ledger->used(), 0u);
+}
+
+TEST_F(VariableRoomTest, promotion_makes_room_for_those_behind) {
+  EXPECT_EQ(room->take(behind, 500), Answer::kYes);
+  EXPECT_EQ(room->take(farther, 10), Answer::kLater);
+  const auto lent = room->lend(next);
+  room->promote(behind);
+  EXPECT_FALSE(room->is_short());
+  EXPECT_EQ(room->take(farther, 10), Answer::kYes);
+}
+
+TEST_F(VariableRoomTest, what_the_user_keeps_holds_back_only_those_behind) {
+  EXPECT_EQ(room->take(next, 400), Answer::kYes);
+  auto lent = room->lend(next);
+  EXPECT_EQ(ledger->used(), 0u);
+  EXPECT_EQ(ledger->lent(), 400u);
+  room->promote(behind);
+  EXPECT_EQ(room->take(behind, 500), Answer::kYes);
+  EXPECT_EQ(room->take(farther, 200), Answer::kLater);
+  int returned = 0;
+  room->on_return([&] { ++returned; });
+  lent.reset();
+  EXPECT_EQ(returned, 1);
+  EXPECT_EQ(ledger->lent(), 0u);
+  EXPECT_EQ(room->take(farther, 200), Answer::kYes);
+}
+
+TEST_F(VariableRoomTest, what_is_given_back_can_be_taken_again) {
+  EXPECT_EQ(room->take(behind, 500), Answer::kYes);
+  room->give_back(behind, 200);
+  EXPECT_EQ(room->take(farther, 200), Answer::kYes);
+  EXPECT_EQ(ledger->used(), 500u);
+}
+
+TEST_F(VariableRoomTest, lent_memory_outlives_the_room_s_owner) {
+  EXPECT_EQ(room->take(next, 100), Answer::kYes);
+  auto lent = room->lend(next);
+  room.reset();
+  lent.reset();
+  EXPECT_EQ(ledger->lent(), 0u);
+}
+
+}  // namespace
+}  // namespace penstock
