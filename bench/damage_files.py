@@ -1,6 +1,6 @@
 """Twenty samples in each peer's format, and the damage that is done to them.
 
-A sample is 1,500 random bytes and a number. Every damage has a position: a cut ends the file there,
+A sample is 9,000 random bytes and a number. Every damage has a position: a cut ends the file there,
 the others change bytes. `Layout` says where the samples stand, so that one damage means the same in
 every format.
 """
@@ -14,9 +14,9 @@ from pathlib import Path
 from data_sets import tar_format, tfrecord_format
 
 COUNT = 20
-PAYLOAD = 1500
+PAYLOAD = 9000
 PAGE = 4096
-POSITIONS = (4, 12, 17)  # the samples that are hit
+POSITIONS = (8, 12, 17)  # the samples that are hit
 
 
 def samples():

@@ -14,18 +14,20 @@ import tempfile
 from pathlib import Path
 
 
+NO_LABEL = -1
+
+
 def digest(data, label):
     return hashlib.sha1(bytes(data) + b":%d" % int(label)).hexdigest()
 
 
 def webdataset(path):
     import webdataset
-    for sample in webdataset.WebDataset(path, shardshuffle=False):
-        yield sample["bin"], sample["cls"]
+    yield from webdataset.WebDataset(path, shardshuffle=False).to_tuple("bin", "cls")
 
 
 def spdl_tar(path):
-    """Members pair by pair, by their names: SPDL hands out members, samples are the user's affair."""
+    """SPDL hands out members; here those of one name make a sample, and one without a partner half a sample."""
     import spdl.io
     data = {}
     with open(path, "rb") as file:
@@ -35,13 +37,15 @@ def spdl_tar(path):
             if len(data[key]) == 2:
                 sample = data.pop(key)
                 yield sample["bin"], sample["cls"]
+    for half in data.values():
+        yield half.get("bin", b""), half.get("cls", NO_LABEL)
 
 
 def dali_run(outputs, size):
-    for index in range(size):
+    for _ in range(size):
         data, label = outputs.run()
         label = bytes(label.at(0)) if label.at(0).dtype == "uint8" else label.at(0).item()
-        yield bytes(data.at(0)), label
+        yield bytes(data.at(0)), NO_LABEL if label == b"" else label  # empty: how it says that a member is missing
 
 
 def dali_index(program, path):

@@ -87,6 +87,7 @@ std::string describe_counts(const ValueCounts& counts, const char* unit,
   if (counts.counts().empty()) return text + "\n";
   const auto by_count = [](const auto& entry) { return entry.second; };
   const auto [rarest, commonest] = std::ranges::minmax_element(counts.counts(), {}, by_count);
+  if (counts.counts().size() == 1) return text + fmt::format(", always {}\n", counts.counts().begin()->first);
   text += fmt::format(", {} from {} to {}", plural(counts.counts().size(), "value"),
                       counts.counts().begin()->first, counts.counts().rbegin()->first);
   text += rarest->second == commonest->second

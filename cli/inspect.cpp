@@ -50,7 +50,7 @@ struct ShapeCount {
 struct Findings {
   std::vector<ClassCount> classes;
   std::vector<ShapeCount> shapes;  // the most frequent first
-  std::vector<Error> broken;
+  std::vector<Error> broken, bad_shards;
   std::uint64_t sampled = 0, broken_samples = 0;
   std::uint64_t shards = 0;                 // 0: not in shards
   std::vector<std::uint64_t> samples_with;  // each field of the source, of the sampled
@@ -254,6 +254,14 @@ void print_field(std::size_t number, const Source& source, const Findings& findi
   if (shapes.size() > kListed) fmt::print("{:13}and {} more\n", "", shapes.size() - kListed);
 }
 
+void print_errors(const std::string& title, const std::vector<Error>& errors) {
+  fmt::print("  broken     {}\n", title);
+  for (std::size_t i = 0; i < std::min(errors.size(), kListed); ++i)
+    fmt::print("             {}\n", errors[i].describe());
+  if (errors.size() > kListed)
+    fmt::print("             and {} more (penstock verify lists them)\n", errors.size() - kListed);
+}
+
 void print_screen(const Options& options, const Source& source, const Findings& findings) {
   const auto samples = static_cast<double>(source.size()),
              stored = static_cast<double>(source.stored_bytes());
@@ -277,12 +285,13 @@ void print_screen(const Options& options, const Source& source, const Findings& 
   if (findings.decoded_bytes >= 0)
     fmt::print(", {} decoded", format_percent(share_held(options.memory_bytes, findings.decoded_bytes)));
   fmt::print("\n");
-  if (findings.broken.empty()) return;
-  fmt::print("  broken     {} of {} sampled\n", findings.broken_samples, findings.sampled);
-  for (std::size_t i = 0; i < std::min(findings.broken.size(), kListed); ++i)
-    fmt::print("             {}\n", findings.broken[i].describe());
-  if (findings.broken.size() > kListed)
-    fmt::print("             and {} more (--json lists them)\n", findings.broken.size() - kListed);
+  if (!findings.bad_shards.empty())
+    print_errors(findings.bad_shards.size() == 1
+                     ? "1 shard cannot be read to its end"
+                     : fmt::format("{} shards cannot be read to their end", findings.bad_shards.size()),
+                 findings.bad_shards);
+  if (!findings.broken.empty())
+    print_errors(fmt::format("{} of {} sampled", findings.broken_samples, findings.sampled), findings.broken);
 }
 
 nlohmann::ordered_json classes_json(const std::vector<ClassCount>& classes) {
@@ -295,6 +304,17 @@ nlohmann::ordered_json classes_json(const std::vector<ClassCount>& classes) {
   return json;
 }
 
+nlohmann::ordered_json errors_json(const std::vector<Error>& errors) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const Error& error : errors)
+    json.push_back({{"uri", error.where.uri},
+                    {"offset", error.where.offset},
+                    {"length", error.where.length},
+                    {"sample", error.where.sample},
+                    {"message", error.message}});
+  return json;
+}
+
 nlohmann::ordered_json sampled_json(const Findings& findings) {
   nlohmann::ordered_json json = {{"samples", findings.sampled},
                                  {"shapes", nlohmann::ordered_json::array()},
@@ -304,12 +324,7 @@ nlohmann::ordered_json sampled_json(const Findings& findings) {
                               {"shape", one.spec.shape},
                               {"dtype", name_of(one.spec.dtype)},
                               {"samples", one.samples}});
-  for (const Error& error : findings.broken)
-    json["broken"].push_back({{"uri", error.where.uri},
-                              {"offset", error.where.offset},
-                              {"length", error.where.length},
-                              {"sample", error.where.sample},
-                              {"message", error.message}});
+  json["broken"] = errors_json(findings.broken);
   return json;
 }
 
@@ -324,7 +339,9 @@ void print_json(const Options& options, const Source& source, const Findings& fi
         {{"name", field.name}, {"kind", name_of(field.kind)}, {"is_everywhere", field.is_everywhere}});
   json["shards"] = nullptr;
   if (findings.shards > 0)
-    json["shards"] = {{"count", findings.shards}, {"compressed", source.is_forward_only()}};
+    json["shards"] = {{"count", findings.shards},
+                      {"compressed", source.is_forward_only()},
+                      {"broken", errors_json(findings.bad_shards)}};
   json["classes"] = classes_json(findings.classes);
   json["stored_bytes"] = source.stored_bytes();
   json["sampled"] = sampled_json(findings);
@@ -340,10 +357,12 @@ void print_json(const Options& options, const Source& source, const Findings& fi
 }
 
 Status run(const Options& options) {
-  const auto source = open(options.source, Index::kFresh);  // what is there now, sizes included
-  if (!source) return std::unexpected(source.error());
-  const auto findings = look_at(*source);
+  std::vector<Error> bad_shards;
+  const auto source = open(options.source, Index::kFresh, &bad_shards);  // what is there now, sizes included
+  if (!source) return std::unexpected(bad_shards.empty() ? source.error() : bad_shards.front());
+  auto findings = look_at(*source);
   if (!findings) return std::unexpected(findings.error());
+  findings->bad_shards = std::move(bad_shards);
   if (options.json)
     print_json(options, **source, *findings);
   else

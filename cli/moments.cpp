@@ -1,22 +1,39 @@
 #include "moments.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 
 namespace penstock::cli {
+namespace {
+
+constexpr std::size_t kLanes = 8;
+
+// One sum alone would wait for itself at every number.
+template <typename Term>
+double sum_in_lanes(std::span<const double> values, Term term) {
+  std::array<double, kLanes> lanes{};
+  std::size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += term(values[i + lane]);
+  for (; i < values.size(); ++i) lanes[0] += term(values[i]);
+  return std::accumulate(lanes.begin(), lanes.end(), 0.0);
+}
+
+}  // namespace
 
 Moments Moments::of(std::span<const double> finite) {
   Moments moments;
   if (finite.empty()) return moments;
   moments.count = finite.size();
-  double sum = 0;
-  for (const double value : finite) {
-    sum += value;
-    moments.min = std::min(moments.min, value);
-    moments.max = std::max(moments.max, value);
-  }
-  moments.mean = sum / static_cast<double>(moments.count);
-  for (const double value : finite) moments.squares += (value - moments.mean) * (value - moments.mean);
+  const double mean =
+      sum_in_lanes(finite, [](double value) { return value; }) / static_cast<double>(finite.size());
+  moments.mean = mean;
+  moments.squares = sum_in_lanes(finite, [mean](double value) { return (value - mean) * (value - mean); });
+  const auto [min, max] = std::ranges::minmax(finite);
+  moments.min = min;
+  moments.max = max;
   return moments;
 }
 

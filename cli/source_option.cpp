@@ -34,8 +34,7 @@ Opening look(const SourceOption& option, bool keep_index, bool goes_on) {
 
 void add_source_option(CLI::App& app, SourceOption& option) {
   app.add_option("URI", option.uri,
-                 "A folder of images, .npy files or shards; a .tar, .tfrecord, .npy, .csv or .jsonl file; "
-                 "or a pattern of files")
+                 "A folder, a file or a pattern: images, .npy, .tar, .tfrecord, .csv, .jsonl")
       ->required()
       ->type_name("");
   app.add_option("--kind", option.kind, "images, npy, tar, tfrecord or manifest; default: found out")

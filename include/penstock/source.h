@@ -116,12 +116,13 @@ class Source {
 
   // Records: the payload, its checksums verified; then a field of it. `room` gives memory that
   // stays until the next call, for values that do not lie in the record as they are.
-  virtual Result<std::span<const std::byte>> open_record(std::span<const std::byte> stored) const {
+  virtual Result<std::span<const std::byte>> open_record(std::uint64_t,
+                                                         std::span<const std::byte> stored) const {
     return stored;
   }
   using Room = std::function<Result<std::span<std::byte>>(std::size_t)>;
-  virtual Result<RecordValue> find_in_record(std::size_t field, std::span<const std::byte> record,
-                                             const Room& room) const;
+  virtual Result<RecordValue> find_in_record(std::uint64_t sample, std::size_t field,
+                                             std::span<const std::byte> record, const Room& room) const;
 
   // Class names in label order; empty where there are none.
   virtual const std::vector<std::string>& classes() const;

@@ -121,10 +121,9 @@ class Loader:
             local_ranks=self._ranks.local_ranks, threads=_threads(threads),
             prefetch=0 if prefetch is None else _count("prefetch", prefetch),
             memory=0 if memory is None else parse_bytes(memory), on_error=on_error, max_skip=float(max_skip),
-            collate="list" if callable(collate) else collate, pad_value=float(pad_value),
+            collate="list" if callable(collate) else collate, pad_value=_number("pad_value", pad_value),
             bucket_by=bucket_by if isinstance(bucket_by, str) else "",
-            bucket_lengths=None if bucket_by is None or isinstance(bucket_by, str) else
-            [_count("bucket_by", n, least=0) for n in bucket_by],
+            bucket_lengths=_bucket_lengths(bucket_by),
             dtype=dtype, layout="NHWC" if self._channels_last else layout)
         self.batch_size = batch_size
         self._collate = collate if callable(collate) else None
@@ -299,7 +298,11 @@ class Loader:
             return [json.loads(text) for text in values] if dtype == "json" else values
         if form == "list":
             return [self._turn(place, self._convert(value)) for value in values]
-        return self._turn(place, self._convert(values))
+        array = self._convert(values)
+        # The lengths behind a padded image follow its axes.
+        if place - 1 in self._turned and self._names[place] == self._names[place - 1] + "_lengths":
+            return array[:, [2, 0, 1]]
+        return self._turn(place, array)
 
     def _turn(self, place: int, array: Any) -> Any:
         return channels_first(array) if place in self._turned else array
@@ -335,6 +338,21 @@ def _count(keyword: str, value: Any, least: int = 1) -> int:
     if value < least:
         raise ValueError(f"{keyword}={value}: must be at least {least}")
     return value.__index__()
+
+
+def _number(keyword: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{keyword}={value!r}: wants a number") from None
+
+
+def _bucket_lengths(bucket_by: Any) -> list[int] | None:
+    if bucket_by is None or isinstance(bucket_by, str):
+        return None
+    if not hasattr(bucket_by, "__iter__"):
+        raise TypeError(f"bucket_by={bucket_by!r}: wants the name of a field, or a number for each sample")
+    return [_count("bucket_by", n, least=0) for n in bucket_by]
 
 
 def _seed_value(seed: Any) -> int:

@@ -35,5 +35,5 @@ def converter(output: str) -> Callable[[Any], Any]:
 
 
 def channels_first(tensor):
-    """Shape (N, C, H, W) over memory (N, H, W, C): torch's channels_last."""
-    return tensor.permute(0, 3, 1, 2)
+    """Shape (..., C, H, W) over memory (..., H, W, C): torch's channels_last."""
+    return tensor.movedim(-1, -3)

@@ -1,6 +1,15 @@
 #include "batch/variable_room.h"
 
+#include <fmt/format.h>
+
 namespace penstock {
+
+std::string VariableRoom::describe_too_large(const char* what) const {
+  return fmt::format(
+      "{} takes more than the {} MiB that memory= of {} MiB leaves for samples of varying size in one "
+      "batch; give memory= {} MiB, a smaller batch_size, or bucket_by=",
+      what, half_bytes_ >> 20, ledger_->budget() >> 20, ledger_->budget() >> 19);
+}
 
 VariableRoom::Answer VariableRoom::take(RoomShare& share, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);

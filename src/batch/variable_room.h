@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "base/ledger.h"
 
@@ -42,6 +43,7 @@ class VariableRoom : public std::enable_shared_from_this<VariableRoom> {
   std::shared_ptr<void> lend(RoomShare& share);
 
   std::uint64_t most_bytes_a_batch() const { return half_bytes_; }
+  std::string describe_too_large(const char* what) const;
   // Called (from any thread) when lent memory came back. Empty: nobody.
   void on_return(std::function<void()> callback);
 

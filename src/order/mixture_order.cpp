@@ -1,7 +1,9 @@
 #include "order/mixture_order.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <mutex>
 
 #include "order/pass.h"
 #include "order/permutation.h"
@@ -29,32 +31,47 @@ class MixtureOrder final : public EpochOrder {
 
   std::uint64_t sample_at(std::uint64_t position) const override {
     const unsigned __int128 place = first_ + position;
-    const auto block = static_cast<std::uint64_t>(place / block_);
-    const auto within = static_cast<std::uint64_t>(place % block_);
-    const Permutation permutation(block_, derive_key(seed_, block, KeyPurpose::kMixture));
-    Drawn found = find(block, permutation(within));
-    // Unshuffled, a part's samples come in its own order: the first of them at its first place.
-    if (!shuffled_) {
-      found.number = 0;
-      for (std::uint64_t before = 0; before < within; ++before)
-        found.number += find(block, permutation(before)).part == found.part;
-    }
-    return sample_of(found.part, drawn(found.part, block) + found.number);
+    const auto block = plan_of(static_cast<std::uint64_t>(place / block_));
+    const auto within = static_cast<std::size_t>(place % block_);
+    const std::uint32_t part = block->part[within];
+    return sample_of(part, block->before[part] + block->number[within]);
   }
 
  private:
-  struct Drawn {
-    std::size_t part;
-    std::uint64_t number;  // of the part's samples in this block
+  struct Block {
+    std::uint64_t index = 0;
+    std::vector<std::uint64_t> before;        // samples of each part in all blocks before
+    std::vector<std::uint32_t> part, number;  // at each position: which part, and the how many-eth of it here
   };
 
-  // A block's slots belong to the parts one after another.
-  Drawn find(std::uint64_t block, std::uint64_t slot) const {
-    for (std::size_t part = 0;; ++part) {
-      const std::uint64_t here = drawn(part, block + 1) - drawn(part, block);
-      if (slot < here || part + 1 == weights_.size()) return {part, slot};
-      slot -= here;
+  // Positions are asked for one after another, so that a block is worth working out as a whole.
+  std::shared_ptr<const Block> plan_of(std::uint64_t index) const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& kept : kept_)
+      if (kept && kept->index == index) return kept;
+    auto& oldest = kept_[turn_++ % kept_.size()];
+    oldest = std::make_shared<const Block>(make_block(index));
+    return oldest;
+  }
+
+  // Each part's share of places, put into random order; a part's samples come in its own order.
+  Block make_block(std::uint64_t index) const {
+    Block block;
+    block.index = index;
+    std::vector<std::uint32_t> by_slot;
+    for (std::size_t part = 0; part < weights_.size(); ++part) {
+      block.before.push_back(drawn(part, index));
+      by_slot.resize(by_slot.size() + drawn(part, index + 1) - block.before.back(),
+                     static_cast<std::uint32_t>(part));
     }
+    const Permutation permutation(block_, derive_key(seed_, index, KeyPurpose::kMixture));
+    std::vector<std::uint32_t> seen(weights_.size(), 0);
+    for (std::uint64_t within = 0; within < block_; ++within) {
+      const std::uint32_t part = by_slot[permutation(within)];
+      block.part.push_back(part);
+      block.number.push_back(seen[part]++);
+    }
+    return block;
   }
 
   // Samples of the part in all blocks before this one. What rounding leaves over goes to the part
@@ -82,6 +99,9 @@ class MixtureOrder final : public EpochOrder {
   std::vector<std::uint64_t> sizes_, first_sample_;
   std::uint64_t block_;
   std::size_t largest_ = 0;
+  mutable std::mutex mutex_;
+  mutable std::array<std::shared_ptr<const Block>, 2> kept_;  // workers straddle the boundary of two blocks
+  mutable std::size_t turn_ = 0;
 };
 
 }  // namespace

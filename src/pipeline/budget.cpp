@@ -20,18 +20,10 @@ constexpr std::uint64_t kWithTheUser = 2;  // the batch in use, and the one it i
 
 Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
   const std::uint64_t threads = request.threads;
-  if (request.stream_bytes > request.budget_bytes / 2)
-    return fail(
-        ErrorCode::kNoMemory,
-        fmt::format(
-            "memory budget of {:.1f} MiB is too small: a window of a compressed shard takes {:.1f} MiB; "
-            "give memory= at least {} MiB, or a smaller shuffle_window=",
-            static_cast<double>(request.budget_bytes) / kMiB,
-            static_cast<double>(request.stream_bytes) / kMiB, 2 * request.stream_bytes / kMiB + 1));
   const std::uint64_t budget = request.budget_bytes - request.stream_bytes;
-  // The next batch to leave has half of the area that varies.
+  // The next batch to leave has half of the area that varies; the bytes are a guess from one sample.
   const std::uint64_t variable =
-      request.variable_bytes ? std::max(2 * request.variable_bytes, kLeastVariable) : 0;
+      request.variable_bytes ? std::max(request.variable_bytes * 5 / 2, kLeastVariable) : 0;
   const std::uint64_t needed = request.batch_bytes + variable + threads * kLeastShare;
   if (budget < needed || needed < request.batch_bytes)
     return fail(ErrorCode::kNoMemory,
@@ -46,8 +38,9 @@ Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
       std::min(std::max(budget / 4, threads * kLeastShare), budget - request.batch_bytes - variable);
   plan.batch_area_bytes = budget - scratch;
   if (variable > 0) {
-    // By their shares of a batch; blocks of a few labels take next to nothing.
-    const double share = static_cast<double>(variable) / static_cast<double>(variable + request.batch_bytes);
+    // By their shares of a batch, of which the one that varies is a guess: hence at least a quarter.
+    const double share =
+        std::max(0.25, static_cast<double>(variable) / static_cast<double>(variable + request.batch_bytes));
     plan.variable_area_bytes =
         std::clamp(static_cast<std::uint64_t>(share * static_cast<double>(plan.batch_area_bytes)), variable,
                    plan.batch_area_bytes - request.batch_bytes);

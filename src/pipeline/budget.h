@@ -12,7 +12,7 @@ struct BudgetRequest {
   std::uint64_t batch_bytes = 0;  // the block of a batch
   std::uint64_t variable_bytes =
       0;                           // of a batch, roughly: what varies from sample to sample; 0: nothing does
-  std::uint64_t stream_bytes = 0;  // for blocks of compressed shards
+  std::uint64_t stream_bytes = 0;  // for compressed shards
   unsigned threads = 1;
   std::uint64_t prefetch = 0;  // wanted by the user; 0: choose
 };

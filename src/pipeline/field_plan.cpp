@@ -41,7 +41,7 @@ class Planner {
     plan_.source = source;
     plan_.seed = options.seed;
     for (const FieldInfo& field : source->fields()) known_.push_back(field.name);
-    known_.push_back("key");
+    if (std::ranges::find(known_, "key") == known_.end()) known_.push_back("key");
     for (const FieldTransform& transform : options.transforms)
       if (!transform.derive_from.empty()) known_.push_back(transform.field);
   }
@@ -102,16 +102,20 @@ class Planner {
       field.derive_from = *parent;
       // A picture that is decoded already is an array of pixels, whatever it came from.
       field.kind = plan_.fields[static_cast<std::size_t>(*parent)].kind;
-    } else if (source_name(name, options_) == "key") {
-      field.is_key = true;
-      field.kind = FieldKind::kText;
     } else {
       const auto& fields = source_->fields();
       const auto found = std::ranges::find(fields, source_name(name, options_), &FieldInfo::name);
-      if (found == fields.end()) return unknown_field(source_name(name, options_), known_);
-      field.source_field = static_cast<int>(found - fields.begin());
-      field.kind = found->kind;
-      field.form = found->form;
+      if (found != fields.end()) {
+        field.source_field = static_cast<int>(found - fields.begin());
+        field.kind = found->kind;
+        field.form = found->form;
+      } else if (source_name(name, options_) == "key") {
+        // The sample's own name, unless the source has a field that is called so.
+        field.is_key = true;
+        field.kind = FieldKind::kText;
+      } else {
+        return unknown_field(source_name(name, options_), known_);
+      }
     }
     if (field.kind >= FieldKind::kText && transforms)
       return fail(ErrorCode::kInvalidArgument,

@@ -387,17 +387,19 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
   const std::uint64_t memory =
       options.memory_bytes ? options.memory_bytes : std::max(free_memory_bytes() / 4 / local, 64 * kMiB);
   auto ledger = std::make_shared<Ledger>(memory);
+  const unsigned threads = options.threads ? options.threads : std::max(1u, usable_cpus() / local);
   std::unique_ptr<StreamBlocks> streams;
-  std::uint64_t stream_bytes = 0;
+  StreamPlan stream_plan{.prefetch = options.prefetch};
   if (source->is_forward_only()) {
-    const std::uint64_t window = order->shuffle == Shuffle::kWindow ? options.shuffle_window : 1;
-    stream_bytes = StreamBlocks::bytes_for(*source, window);
-    streams =
-        std::make_unique<StreamBlocks>(*source, *ledger, stream_bytes, std::max<std::uint64_t>(window, 2));
+    const auto planned = plan_streams(
+        *source, {order->shuffle == Shuffle::kWindow ? options.shuffle_window : 0,
+                  options.batch_size * options.world_size, options.prefetch, threads, memory / 2});
+    if (!planned) return std::unexpected(planned.error());
+    stream_plan = *planned;
+    streams = std::make_unique<StreamBlocks>(*source, ledger, stream_plan);
   }
   auto shape = find_shape(*plan, options, memory, streams.get());
   if (!shape) return std::unexpected(std::move(shape).error());
-  const unsigned threads = options.threads ? options.threads : std::max(1u, usable_cpus() / local);
   for (const LayoutField& field : shape->fields)  // before any size is multiplied out: it might wrap around
     if (field.placement == Placement::kSlot && field.field.spec.bytes() > memory / options.batch_size)
       return fail(ErrorCode::kNoMemory,
@@ -406,12 +408,12 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
                               "least {:.0f} MiB, or a smaller batch_size",
                               static_cast<double>(memory) / kMiB, options.batch_size,
                               batch_mib(field, options), std::ceil(batch_mib(field, options)) + threads + 1));
-  add_lengths(shape->fields, *plan);
+  PENSTOCK_CHECK(add_lengths(shape->fields, options, *plan));
   SlotLayout layout(std::move(shape->fields), options.batch_size);
 
   const std::uint64_t variable = shape->variable_bytes * options.batch_size;
-  const auto budget =
-      divide_budget({memory, layout.batch_bytes(), variable, stream_bytes, threads, options.prefetch});
+  const auto budget = divide_budget(
+      {memory, layout.batch_bytes(), variable, stream_plan.bytes(), threads, stream_plan.prefetch});
   if (!budget) return std::unexpected(budget.error());
   std::string tuning = fmt::format(
       "{} threads ({}), {} batches of {:.1f} MiB ahead ({}), memory {:.0f} MiB ({})", threads,

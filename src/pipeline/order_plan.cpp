@@ -1,8 +1,11 @@
 #include "pipeline/order_plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+
+#include "base/nearest_name.h"
 
 namespace penstock {
 namespace {
@@ -12,9 +15,15 @@ Result<std::vector<std::uint64_t>> lengths_of(const Source& source, const Loader
   const auto renamed = options.renamed.find(options.bucket_by);
   const std::string& name = renamed == options.renamed.end() ? options.bucket_by : renamed->second;
   const auto found = std::ranges::find(source.fields(), name, &FieldInfo::name);
-  if (found == source.fields().end())
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("bucket_by=\"{}\": there is no such field", options.bucket_by));
+  if (found == source.fields().end()) {
+    std::vector<std::string> known;
+    for (const FieldInfo& other : source.fields()) known.push_back(other.name);
+    const auto near = nearest_name(name, known);
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("bucket_by=\"{}\": there is no such field{}; there are {}", options.bucket_by,
+                    near ? fmt::format(", did you mean \"{}\"?", *near) : "", fmt::join(known, ", ")));
+  }
   const auto field = static_cast<std::size_t>(found - source.fields().begin());
   std::vector<std::uint64_t> lengths(source.size());
   for (std::uint64_t sample = 0; sample < source.size(); ++sample) {
@@ -28,6 +37,13 @@ Result<std::vector<std::uint64_t>> lengths_of(const Source& source, const Loader
         return fail(ErrorCode::kInvalidArgument,
                     fmt::format("bucket_by=\"{}\": wants whole numbers", options.bucket_by));
     } else if (const auto extent = source.extent(sample, field)) {
+      if (extent->modified_ns == Extent::kUnknown)
+        return fail(
+            ErrorCode::kInvalidArgument,
+            fmt::format(
+                "bucket_by=\"{}\": how long these files are is not known before they are read; give a "
+                "column of numbers, or a list",
+                options.bucket_by));
       lengths[sample] = extent->length;
     }
   }

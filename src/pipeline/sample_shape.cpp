@@ -1,12 +1,33 @@
 #include "pipeline/sample_shape.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 namespace penstock {
 namespace {
 
 constexpr std::uint64_t kSamplesToProbe = 32;
 constexpr std::uint64_t kBytesOfAText = 1024;  // a caption; texts that are longer only shorten the queue
+
+bool can_hold(DType dtype, double value) {
+  const auto within = [&](double least, double most) {
+    return value >= least && value <= most && value == std::floor(value);
+  };
+  switch (dtype) {
+    case DType::kBool: return within(0, 1);
+    case DType::kUInt8: return within(0, 255);
+    case DType::kInt8: return within(-128, 127);
+    case DType::kUInt16: return within(0, 65535);
+    case DType::kInt16: return within(-32768, 32767);
+    case DType::kUInt32: return within(0, 4294967295.0);
+    case DType::kInt32: return within(-2147483648.0, 2147483647.0);
+    case DType::kUInt64: return within(0, 0x1p53);
+    case DType::kInt64: return within(-0x1p53, 0x1p53);
+    default: return true;
+  }
+}
 
 // Known without looking at a sample, and the same for all.
 std::optional<ArraySpec> fixed_spec(const SamplePlan& plan, const FieldPlan& field) {
@@ -68,7 +89,9 @@ Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& opti
       field.field.spec = *specs[i];
       const bool varies = !fixed[i] && !specs[i]->shape.empty();
       if (varies && options.collate != Collate::kStack) {
-        shape.variable_bytes += specs[i]->bytes() * (options.collate == Collate::kPad ? 2 : 1);
+        // The sample that was looked at may have been an empty one.
+        shape.variable_bytes += std::max<std::uint64_t>(specs[i]->bytes(), kBytesOfAText) *
+                                (options.collate == Collate::kPad ? 2 : 1);
         field.placement = options.collate == Collate::kPad ? Placement::kPad : Placement::kPart;
         if (options.collate == Collate::kList) field.field.form = BatchForm::kList;
         std::ranges::fill(field.field.spec.shape, -1);
@@ -79,7 +102,7 @@ Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& opti
   return shape;
 }
 
-void add_lengths(std::vector<LayoutField>& fields, SamplePlan& plan) {
+Status add_lengths(std::vector<LayoutField>& fields, const LoaderOptions& options, SamplePlan& plan) {
   std::vector<LayoutField> out;
   std::vector<int> moved;
   for (LayoutField& field : fields) {
@@ -87,6 +110,15 @@ void add_lengths(std::vector<LayoutField>& fields, SamplePlan& plan) {
     const bool padded = field.placement == Placement::kPad;
     const auto rank = static_cast<std::int64_t>(field.field.spec.shape.size());
     const std::string name = field.field.name + "_lengths";
+    const auto is_named = [&](const LayoutField& other) { return other.field.name == name; };
+    if (padded && (std::ranges::any_of(fields, is_named) || std::ranges::any_of(out, is_named)))
+      return fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format("\"{}\" is a field of its own; rename it to pad \"{}\"", name, field.field.name));
+    if (padded && !can_hold(field.field.spec.dtype, options.pad_value))
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("pad_value={} does not fit field \"{}\" of {}; Cast it, or choose another",
+                              options.pad_value, field.field.name, name_of(field.field.spec.dtype)));
     if (padded) field.lengths = static_cast<int>(out.size()) + 1;
     out.push_back(std::move(field));
     if (!padded) continue;
@@ -98,6 +130,7 @@ void add_lengths(std::vector<LayoutField>& fields, SamplePlan& plan) {
   for (int& place : plan.delivered_as)
     if (place >= 0) place = moved[static_cast<std::size_t>(place)];
   fields = std::move(out);
+  return {};
 }
 
 }  // namespace penstock

@@ -17,7 +17,8 @@ struct SampleShape {
 Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& options,
                                std::uint64_t budget_bytes, StreamBlocks* streams);
 
-// Behind each padded field, the shapes that its samples had.
-void add_lengths(std::vector<LayoutField>& fields, SamplePlan& plan);
+// Behind each padded field, the shapes that its samples had. Fails where that name is taken, or where the
+// field cannot hold pad_value.
+Status add_lengths(std::vector<LayoutField>& fields, const LoaderOptions& options, SamplePlan& plan);
 
 }  // namespace penstock

@@ -54,7 +54,7 @@ Result<bool> SampleWorker::fill(std::uint64_t epoch, std::uint64_t position, std
   context_.draws = Draws(plan_.seed, epoch, position);
   const Target target{&batch, index, nullptr, nullptr};
   room_taken_ = 0;
-  is_too_early_ = false;
+  is_too_early_ = is_batch_too_large_ = false;
   Status made = make_sample(sample, target);
   if (made) return true;
   drop_parts(target);
@@ -216,16 +216,18 @@ Result<RecordValue> SampleWorker::find_bytes(const FieldPlan& field, std::uint64
   if (field.form != FieldForm::kRecord) return RecordValue{*bytes, std::nullopt};
   // Several fields of one record: it is opened, and its checksums verified, once.
   if (record_.empty() || record_.data() < bytes->data() || record_.data() > bytes->data() + bytes->size()) {
-    const auto record = plan_.source->open_record(*bytes);
+    const auto record = plan_.source->open_record(sample, *bytes);
     if (!record) return place_error(record.error());
     record_ = *record;
   }
-  return plan_.source->find_in_record(
-      source_field, record_, [this](std::size_t size) -> Result<MutableBytes> {
+  auto value = plan_.source->find_in_record(
+      sample, source_field, record_, [this](std::size_t size) -> Result<MutableBytes> {
         const auto room = scratch_.get(kScratchRecord, std::max<std::size_t>(size, 1));
         if (!room) return std::unexpected(room.error());
         return room->first(size);
       });
+  if (!value) return place_error(std::move(value).error());
+  return value;
 }
 
 Result<bool> SampleWorker::read_in_place(std::size_t field, std::uint64_t sample, const Target& target) {
@@ -430,11 +432,8 @@ Status SampleWorker::take_room(const BatchTarget& batch, std::uint64_t bytes) {
     case VariableRoom::Answer::kLater: is_too_early_ = true; return fail(ErrorCode::kNoMemory, "no room yet");
     case VariableRoom::Answer::kNever: break;
   }
-  return fail(
-      ErrorCode::kNoMemory,
-      fmt::format("a batch takes more than the {} MiB that memory= leaves for samples of varying size; "
-                  "give more memory=, or a smaller batch_size",
-                  batch.room.most_bytes_a_batch() >> 20));
+  is_batch_too_large_ = true;
+  return fail(ErrorCode::kNoMemory, batch.room.describe_too_large("a batch"));
 }
 
 void SampleWorker::drop_parts(const Target& target) {

@@ -57,6 +57,9 @@ class SampleWorker {
   Result<bool> fill(std::uint64_t epoch, std::uint64_t position, std::uint64_t sample,
                     const BatchTarget& batch, std::uint64_t index);
 
+  // The last fill() failed because the batch as a whole takes too much, not because of this sample.
+  bool is_batch_too_large() const { return is_batch_too_large_; }
+
   // The type and shape each field of this sample would have in a batch.
   Result<std::vector<ArraySpec>> measure(std::uint64_t sample);
 
@@ -118,7 +121,8 @@ class SampleWorker {
   float real_ = 0;
   std::uint64_t room_taken_ = 0;  // by this sample
   bool is_too_early_ = false;     // no room yet
-  Where where_;                   // of the field being made
+  bool is_batch_too_large_ = false;
+  Where where_;  // of the field being made
 };
 
 }  // namespace penstock

@@ -1,7 +1,5 @@
 #include "pipeline/scheduler.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace penstock {
@@ -29,6 +27,7 @@ struct Scheduler::OpenBatch {
   std::vector<Error> errors;
   std::uint64_t replaced = 0;
   bool failed = false;
+  std::optional<Error> too_large;  // nobody's fault but the batch's
 
   bool is_made() const { return done == range.count; }
   bool is_ready() const { return is_made() && is_complete; }
@@ -214,6 +213,11 @@ void Scheduler::make_samples(Claim& claim, SampleWorker& worker) {
     if (made && !*made) claim.put_off.push_back(index);
     if (made) continue;
     std::lock_guard lock(batch.trouble);
+    if (worker.is_batch_too_large()) {
+      batch.too_large = std::move(made).error();
+      batch.failed = true;
+      continue;
+    }
     batch.errors.push_back(std::move(made).error());
     if (policy_.on_error == OnError::kSkip) {
       batch.left_out.resize(batch.range.count);
@@ -233,7 +237,7 @@ Result<bool> Scheduler::make_one(OpenBatch& batch, std::uint64_t index, SampleWo
     return worker.fill(task.epoch, position, sample, target, index);
   };
   auto made = make(task.order->sample_at(position));
-  if (made || policy_.on_error != OnError::kReplace) return made;
+  if (made || policy_.on_error != OnError::kReplace || worker.is_batch_too_large()) return made;
   Draws draws(mix64(policy_.seed ^ 0x57A2D12), task.epoch, position);
   for (int attempt = 0; attempt < kStandInTries; ++attempt) {
     // From the same order, so that a sampler or weights hold for stand-ins too.
@@ -259,14 +263,10 @@ void Scheduler::complete(OpenBatch& batch) {
   if (answer == VariableRoom::Answer::kNever) {
     trouble.lock();
     batch.failed = true;
-    batch.errors.insert(
-        batch.errors.begin(),
-        Error{ErrorCode::kNoMemory,
-              fmt::format("a padded batch takes more than the {} MiB that memory= leaves for samples of "
-                          "varying size; give more memory=, a smaller batch_size, or bucket_by=",
-                          room_->most_bytes_a_batch() >> 20),
-              {},
-              false});
+    batch.too_large = Error{ErrorCode::kNoMemory,
+                            room_->describe_too_large("a padded batch"),
+                            {plan_.source->uri(), -1, -1, -1},
+                            false};
   }
   const std::lock_guard lock(mutex_);
   batch.is_complete = answer != VariableRoom::Answer::kLater;
@@ -332,6 +332,8 @@ Scheduler::Wait Scheduler::next(FinishedBatch& out, std::chrono::milliseconds pa
   out.replaced = batch->replaced;
   out.errors = std::move(batch->errors);
   std::ranges::sort(out.errors, {}, [](const Error& error) { return error.where.sample; });
+  // A batch that does not fit is to blame before any sample of it.
+  if (batch->too_large) out.errors.insert(out.errors.begin(), std::move(*batch->too_large));
   out.failed = batch->failed;
   if (!batch->left_out.empty()) {
     batch->left_out.resize(out.planned);

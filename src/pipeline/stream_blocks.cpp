@@ -7,31 +7,70 @@
 namespace penstock {
 namespace {
 
+constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kPiece = 256 << 10;  // decompressed at a time: readers keep a buffer of this size
+constexpr std::uint64_t kMostAhead = 16;
+// Input and output pieces and the decompressor's own tables; zstd also keeps a window of up to 8 MiB.
+constexpr std::uint64_t kGzipDecoder = 1 * kMiB, kZstdDecoder = 10 * kMiB;
 // Blocks passed on the way to one that is farther off are not worth keeping.
 constexpr std::size_t kWorthKeeping = 64;
 
-}  // namespace
-
-StreamBlocks::StreamBlocks(const Source& source, Ledger& ledger, std::uint64_t area_bytes,
-                           std::size_t decoders)
-    : source_(source),
-      ledger_(ledger),
-      area_bytes_(area_bytes),
-      most_decoders_(decoders) {}
-
-StreamBlocks::~StreamBlocks() { ledger_.release(held_bytes_); }
-
-std::uint64_t StreamBlocks::bytes_for(const Source& source, std::uint64_t window) {
+std::vector<std::uint64_t> sizes_of(const Source& source) {
   std::vector<std::uint64_t> sizes;
   for (const StreamBlock& block : source.blocks()) sizes.push_back(block.end_byte - block.begin_byte);
   std::ranges::sort(sizes, std::greater<>());
-  sizes.resize(std::min<std::size_t>(sizes.size(), 2 * window));
-  std::uint64_t sum = 0;
-  for (const std::uint64_t size : sizes) sum += size;
-  return sum;
+  return sizes;
 }
 
-std::shared_ptr<const StreamBlocks::Block> StreamBlocks::find(std::size_t block) {
+}  // namespace
+
+Result<StreamPlan> plan_streams(const Source& source, const StreamRequest& request) {
+  const std::vector<std::uint64_t> sizes = sizes_of(source);
+  const bool zstd = std::ranges::any_of(source.streams(), [](const Stream& stream) {
+    return compression_of_name(stream.object) == Compression::kZstd;
+  });
+  StreamPlan plan;
+  // One that is at its end is closed at once, so that where windows meet there are hardly more.
+  const std::uint64_t window = std::max<std::uint64_t>(request.window_units, 1);
+  plan.decoders = std::min<std::size_t>(source.streams().size(), window + 2);
+  plan.decoder_bytes = plan.decoders * (zstd ? kZstdDecoder : kGzipDecoder);
+  const double samples_a_block =
+      std::max(1.0, static_cast<double>(source.size()) / static_cast<double>(sizes.size()));
+  const double samples_a_window = samples_a_block * static_cast<double>(window);
+  const auto bytes_with = [&](std::uint64_t prefetch) {
+    // All windows that samples of this many batches can be in, and a block in each worker's hand.
+    const double reach = static_cast<double>((prefetch + 1) * request.batch_samples);
+    const auto windows = static_cast<std::uint64_t>(reach / samples_a_window) + 2;
+    std::uint64_t sum = request.threads * sizes.front();
+    for (std::size_t i = 0; i < std::min<std::size_t>(windows * window, sizes.size()); ++i) sum += sizes[i];
+    return sum;
+  };
+  plan.prefetch = request.prefetch ? request.prefetch : kMostAhead;
+  const auto fits = [&] { return plan.decoder_bytes + bytes_with(plan.prefetch) <= request.most_bytes; };
+  while (plan.prefetch > 1 && !fits()) plan.prefetch /= 2;
+  plan.block_bytes = bytes_with(plan.prefetch);
+  if (!fits())
+    return fail(
+        ErrorCode::kNoMemory,
+        fmt::format(
+            "compressed shards need {} MiB to be read in this order, memory= leaves {} MiB for it; give "
+            "memory= at least {} MiB, or a smaller shuffle_window or batch_size",
+            plan.bytes() / kMiB + 1, request.most_bytes / kMiB, 2 * (plan.bytes() / kMiB + 1)),
+        {source.uri(), -1, -1, -1});
+  return plan;
+}
+
+StreamBlocks::StreamBlocks(const Source& source, std::shared_ptr<Ledger> ledger, const StreamPlan& plan)
+    : source_(source),
+      ledger_(std::move(ledger)),
+      plan_(plan) {
+  // Of a fresh ledger, which has room for the plan.
+  (void)ledger_->try_reserve(plan_.decoder_bytes);
+}
+
+StreamBlocks::~StreamBlocks() { ledger_->release(plan_.decoder_bytes); }
+
+StreamBlocks::BlockPtr StreamBlocks::find(std::size_t block) {
   const std::lock_guard lock(mutex_);
   const auto found = kept_.find(block);
   if (found == kept_.end()) return nullptr;
@@ -39,15 +78,13 @@ std::shared_ptr<const StreamBlocks::Block> StreamBlocks::find(std::size_t block)
   return found->second.block;
 }
 
-Result<std::shared_ptr<const StreamBlocks::Block>> StreamBlocks::get(std::size_t block) {
+Result<StreamBlocks::BlockPtr> StreamBlocks::get(std::size_t block) {
   if (auto found = find(block)) return found;
   const auto decoder = decoder_of(source_.blocks()[block].stream);
   const std::lock_guard reading(decoder->mutex);
   // Another worker may have read it while this one waited for the decoder.
   if (auto found = find(block)) return found;
-  PENSTOCK_CHECK(read_up_to(*decoder, block));
-  if (auto found = find(block)) return found;
-  return fail(ErrorCode::kNoMemory, "no memory left for a block of a compressed shard");
+  return read_up_to(*decoder, block);
 }
 
 std::shared_ptr<StreamBlocks::Decoder> StreamBlocks::decoder_of(std::uint32_t stream) {
@@ -56,7 +93,7 @@ std::shared_ptr<StreamBlocks::Decoder> StreamBlocks::decoder_of(std::uint32_t st
   if (!decoder) decoder = std::make_shared<Decoder>();
   decoder->last_use = ++now_;
   const auto result = decoder;
-  if (decoders_.size() > most_decoders_) {
+  if (decoders_.size() > plan_.decoders) {
     const auto oldest =
         std::ranges::min_element(decoders_, {}, [](const auto& entry) { return entry.second->last_use; });
     decoders_.erase(oldest);  // who still reads with it holds it
@@ -85,48 +122,63 @@ Status StreamBlocks::open(Decoder& decoder, std::uint32_t stream) {
   return {};
 }
 
-Status StreamBlocks::read_up_to(Decoder& decoder, std::size_t block) {
-  const std::uint32_t stream = source_.blocks()[block].stream;
-  if (!decoder.reader || decoder.next_block > block) PENSTOCK_CHECK(open(decoder, stream));
+// Also keeps the blocks it comes past: in a window they are wanted too.
+Result<StreamBlocks::BlockPtr> StreamBlocks::read_up_to(Decoder& decoder, std::size_t block) {
+  if (!decoder.reader || decoder.next_block > block)
+    PENSTOCK_CHECK(open(decoder, source_.blocks()[block].stream));
   if (block - decoder.next_block > kWorthKeeping) decoder.next_block = block - kWorthKeeping;
+  BlockPtr last;
   for (; decoder.next_block <= block; ++decoder.next_block) {
-    const StreamBlock& wanted = source_.blocks()[decoder.next_block];
-    const std::uint64_t size = wanted.end_byte - wanted.begin_byte;
-    const auto bytes = decoder.reader->at(wanted.begin_byte, size);
-    if (!bytes || bytes->size() != size) {
+    auto made = read(decoder, decoder.next_block);
+    if (!made) {
       decoder.reader.reset();
-      if (!bytes) return std::unexpected(bytes.error());
-      return fail(ErrorCode::kTruncated, "compressed shard ends before its index says",
-                  {source_.streams()[stream].object, static_cast<std::int64_t>(wanted.begin_byte),
-                   static_cast<std::int64_t>(size), -1});
+      return made;
     }
-    auto made = std::make_shared<Block>();
-    made->begin_byte = wanted.begin_byte;
-    made->bytes.assign(bytes->begin(), bytes->end());
-    PENSTOCK_CHECK(keep(decoder.next_block, std::move(made)));
+    last = std::move(*made);
+    const std::lock_guard lock(mutex_);
+    const auto [entry, is_new] = kept_.try_emplace(decoder.next_block, Entry{last, ++now_});
+    if (is_new) held_bytes_ += last->bytes.capacity();
   }
-  return {};
+  const auto& blocks = source_.blocks();
+  if (decoder.next_block == blocks.size() || blocks[decoder.next_block].stream != blocks[block].stream) {
+    decoder.reader.reset();
+    decoder.object.reset();
+  }
+  return last;
 }
 
-Status StreamBlocks::keep(std::size_t number, std::shared_ptr<const Block> block) {
+Result<StreamBlocks::BlockPtr> StreamBlocks::read(Decoder& decoder, std::size_t number) {
+  const StreamBlock& wanted = source_.blocks()[number];
+  const std::uint64_t size = wanted.end_byte - wanted.begin_byte;
+  const Where where{source_.streams()[wanted.stream].object, static_cast<std::int64_t>(wanted.begin_byte),
+                    static_cast<std::int64_t>(size), -1};
+  if (!make_room(size))
+    return fail(ErrorCode::kNoMemory,
+                fmt::format("a block of {} bytes of a compressed shard does not fit the memory budget", size),
+                where);
+  auto block = std::make_shared<Block>(*ledger_, wanted.begin_byte, size);
+  while (block->bytes.size() < size) {
+    const std::uint64_t at = block->bytes.size();
+    const auto piece = decoder.reader->at(wanted.begin_byte + at, std::min(kPiece, size - at));
+    if (!piece) return std::unexpected(piece.error());
+    if (piece->empty())
+      return fail(ErrorCode::kTruncated, "compressed shard ends before its index says", where);
+    block->bytes.insert(block->bytes.end(), piece->begin(), piece->end());
+  }
+  return block;
+}
+
+// Lets go of the blocks that were used longest ago. What a worker holds stays in the ledger.
+bool StreamBlocks::make_room(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  const std::uint64_t bytes = block->bytes.size();
-  if (kept_.contains(number)) return {};
-  while (!kept_.empty() && (held_bytes_ + bytes > area_bytes_)) {
+  while (held_bytes_ + bytes > plan_.block_bytes || !ledger_->try_reserve(bytes)) {
+    if (kept_.empty()) return false;
     const auto oldest =
         std::ranges::min_element(kept_, {}, [](const auto& entry) { return entry.second.last_use; });
-    const std::uint64_t freed = oldest->second.block->bytes.size();
-    held_bytes_ -= freed;
-    ledger_.release(freed);
+    held_bytes_ -= oldest->second.block->bytes.capacity();
     kept_.erase(oldest);
   }
-  if (held_bytes_ + bytes > area_bytes_ || !ledger_.try_reserve(bytes))
-    return fail(
-        ErrorCode::kNoMemory,
-        fmt::format("a block of {} bytes of a compressed shard does not fit the memory budget", bytes));
-  held_bytes_ += bytes;
-  kept_.emplace(number, Entry{std::move(block), ++now_});
-  return {};
+  return true;
 }
 
 }  // namespace penstock

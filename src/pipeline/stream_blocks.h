@@ -2,8 +2,9 @@
 //
 // A shard is read forward by one decoder. A block is kept until newer ones need its memory: the order
 // of a forward-only source visits blocks in windows, so what was used longest ago is not needed
-// again. Going back (a stand-in for a bad sample, a list of indices) begins the shard anew: slow,
-// never wrong. Thread-safe.
+// again, if all blocks that are worked on at one time fit (plan_streams). Going back (a stand-in for a
+// bad sample) begins the shard anew: slow, never wrong. A block is in the ledger until the last
+// worker has let go of it. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/bytes.h"
 #include "base/ledger.h"
 #include "penstock/source.h"
 #include "source/forward_reader.h"
@@ -19,21 +19,46 @@
 
 namespace penstock {
 
+// How much of the shards is open at one time.
+struct StreamPlan {
+  std::uint64_t block_bytes = 0, decoder_bytes = 0;
+  std::uint64_t prefetch = 0;  // batches ahead that this is enough for
+  std::size_t decoders = 0;
+
+  std::uint64_t bytes() const { return block_bytes + decoder_bytes; }
+};
+
+struct StreamRequest {
+  std::uint64_t window_units = 0;   // 0: in the source's own order
+  std::uint64_t batch_samples = 1;  // over all ranks: what one step of all of them goes forward
+  std::uint64_t prefetch = 0;       // wanted; 0: choose
+  unsigned threads = 1;
+  std::uint64_t most_bytes = 0;
+};
+
+// As many batches ahead as fit; fails, saying how much is needed, where not even one does.
+Result<StreamPlan> plan_streams(const Source& source, const StreamRequest& request);
+
 class StreamBlocks {
  public:
   struct Block {
-    std::uint64_t begin_byte = 0;  // of the uncompressed object
+    Block(Ledger& ledger_, std::uint64_t begin, std::uint64_t size) : ledger(ledger_), begin_byte(begin) {
+      bytes.reserve(size);
+    }
+    Block(const Block&) = delete;
+    ~Block() { ledger.release(bytes.capacity()); }
+
+    Ledger& ledger;
+    std::uint64_t begin_byte;  // of the uncompressed object
     std::vector<std::byte> bytes;
   };
+  using BlockPtr = std::shared_ptr<const Block>;
 
-  // Holds at most `area_bytes`, and `decoders` shards open.
-  StreamBlocks(const Source& source, Ledger& ledger, std::uint64_t area_bytes, std::size_t decoders);
+  StreamBlocks(const Source& source, std::shared_ptr<Ledger> ledger, const StreamPlan& plan);
+  StreamBlocks(const StreamBlocks&) = delete;
   ~StreamBlocks();
 
-  Result<std::shared_ptr<const Block>> get(std::size_t block);
-
-  // What a window of this many blocks and the one after it take at most.
-  static std::uint64_t bytes_for(const Source& source, std::uint64_t window);
+  Result<BlockPtr> get(std::size_t block);
 
  private:
   struct Decoder {
@@ -44,23 +69,24 @@ class StreamBlocks {
     std::uint64_t last_use = 0;
   };
   struct Entry {
-    std::shared_ptr<const Block> block;
+    BlockPtr block;
     std::uint64_t last_use = 0;
   };
 
-  std::shared_ptr<const Block> find(std::size_t block);
-  Status read_up_to(Decoder& decoder, std::size_t block);
+  BlockPtr find(std::size_t block);
+  Result<BlockPtr> read_up_to(Decoder& decoder, std::size_t block);
+  Result<BlockPtr> read(Decoder& decoder, std::size_t block);
   Status open(Decoder& decoder, std::uint32_t stream);
-  Status keep(std::size_t number, std::shared_ptr<const Block> block);
+  bool make_room(std::uint64_t bytes);
   std::shared_ptr<Decoder> decoder_of(std::uint32_t stream);
   std::size_t first_block_of(std::uint32_t stream) const;
 
   const Source& source_;
-  Ledger& ledger_;
-  const std::uint64_t area_bytes_;
-  const std::size_t most_decoders_;
+  const std::shared_ptr<Ledger> ledger_;
+  const StreamPlan plan_;
   std::mutex mutex_;
-  std::uint64_t now_ = 0, held_bytes_ = 0;
+  std::uint64_t now_ = 0;
+  std::uint64_t held_bytes_ = 0;  // by kept_
   std::unordered_map<std::size_t, Entry> kept_;
   std::unordered_map<std::uint32_t, std::shared_ptr<Decoder>> decoders_;
 };

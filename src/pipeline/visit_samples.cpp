@@ -85,6 +85,12 @@ class Visitor {
   }
 
   void visit(std::uint64_t sample) {
+    if (const auto& error = block_error(sample)) {
+      bad_.push_back({*error, ""});
+      bad_.back().error.where.sample = static_cast<std::int64_t>(sample);
+      ++bad_samples_;
+      return;
+    }
     shown_.assign(shown_.size(), false);
     const std::size_t before = bad_.size();
     Status all;
@@ -105,6 +111,22 @@ class Visitor {
   }
 
  private:
+  // A block that cannot be decompressed is tried once: each try begins the shard anew.
+  const std::optional<Error>& block_error(std::uint64_t sample) {
+    if (!streams_) return block_error_;
+    for (const std::size_t field : plans_.fields) {
+      const auto extent = source_.extent(sample, field);
+      if (!extent || extent->block < 0) continue;
+      if (extent->block != block_) {
+        block_ = extent->block;
+        const auto block = streams_->get(static_cast<std::size_t>(block_));
+        block_error_ = block ? std::nullopt : std::optional(block.error());
+      }
+      break;  // samples do not reach over the ends of blocks
+    }
+    return block_error_;
+  }
+
   void show(std::size_t field, SampleWorker::Seen seen) {
     shown_[field] = true;
     seen.field = plans_.fields[field];
@@ -150,6 +172,8 @@ class Visitor {
   std::vector<bool> shown_;                           // of this sample
   std::vector<BadValue> bad_;
   std::uint64_t bad_samples_ = 0;
+  std::int64_t block_ = -1;  // the last one that was asked for
+  std::optional<Error> block_error_;
 };
 
 // Where each run of neighbours begins, and the end. Those of a forward-only source are its blocks:
@@ -219,25 +243,21 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
   unsigned threads = options.threads ? options.threads : usable_cpus();
   threads = static_cast<unsigned>(std::clamp<std::uint64_t>(source->size(), 1, threads));
 
-  Ledger ledger(memory);
+  auto ledger = std::make_shared<Ledger>(memory);
   std::unique_ptr<StreamBlocks> streams;
   std::uint64_t stream_bytes = 0;
   if (source->is_forward_only()) {
-    // A block for each thread, or going back would begin the shard anew; rather fewer threads than that.
-    while (threads > 1 && StreamBlocks::bytes_for(*source, threads) > memory / 2) --threads;
-    stream_bytes = StreamBlocks::bytes_for(*source, threads);
-    if (stream_bytes > memory / 2)
-      return fail(
-          ErrorCode::kNoMemory,
-          fmt::format("a block of a compressed shard takes {} MiB, half of the memory budget is {} MiB",
-                      stream_bytes / kMiB, memory / 2 / kMiB),
-          {source->uri(), -1, -1, -1});
-    streams = std::make_unique<StreamBlocks>(*source, ledger, stream_bytes, std::max(threads, 2u));
+    // Each thread is at a block of its own.
+    const auto plan = plan_streams(
+        *source, {.window_units = threads, .prefetch = 1, .threads = threads, .most_bytes = memory / 2});
+    if (!plan) return std::unexpected(plan.error());
+    stream_bytes = plan->bytes();
+    streams = std::make_unique<StreamBlocks>(*source, ledger, *plan);
   }
   // Half in shares, so that every worker there may be has its own; half for one large sample at a time.
   const std::uint64_t scratch = memory - stream_bytes, workers = threads * (plans->fields.size() + 1);
   const std::uint64_t share = std::min(scratch / (2 * workers), kMostShare);
-  ScratchBudget budget(ledger, share, scratch - share * workers);
+  ScratchBudget budget(*ledger, share, scratch - share * workers);
 
   std::vector<std::unique_ptr<Visitor>> visitors;
   for (unsigned i = 0; i < threads; ++i)

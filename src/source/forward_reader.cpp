@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -211,7 +212,7 @@ class ZstdReader final : public DecompressingReader {
   }
 
  private:
-  static constexpr int kWindowLogMost = 27;  // 128 MiB: what zstd itself takes without being told
+  static constexpr int kWindowLogMost = 23;  // 8 MiB: up to level 19; many shards are open at once
 
   struct Free {
     void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
@@ -240,7 +241,9 @@ class ZstdReader final : public DecompressingReader {
       case ZSTD_error_frameParameter_windowTooLarge:
         return input_.error(
             ErrorCode::kTooLarge,
-            fmt::format("the zstd stream wants a window of more than {} MiB", (1 << kWindowLogMost) >> 20));
+            fmt::format(
+                "the zstd stream wants a window of more than {} MiB; compress it without --long and --ultra",
+                (1 << kWindowLogMost) >> 20));
       case ZSTD_error_memory_allocation: return input_.error(ErrorCode::kNoMemory, "no memory for zstd");
       default:
         return input_.error(ErrorCode::kCorrupt,
@@ -269,10 +272,12 @@ class ZstdReader final : public ForwardReader {
 }  // namespace
 
 Compression compression_of_name(std::string_view name) {
+  std::string lower(name);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const std::string_view ending : {".gz", ".tgz", ".gzip"})
-    if (name.ends_with(ending)) return Compression::kGzip;
+    if (lower.ends_with(ending)) return Compression::kGzip;
   for (const std::string_view ending : {".zst", ".tzst"})
-    if (name.ends_with(ending)) return Compression::kZstd;
+    if (lower.ends_with(ending)) return Compression::kZstd;
   return Compression::kNone;
 }
 

@@ -27,8 +27,6 @@ class MixSource final : public Source {
     for (std::size_t i = 0; i < fields_.size(); ++i)
       for (const SourcePtr& part : parts_)
         fields_[i].is_everywhere = fields_[i].is_everywhere && part->fields()[i].is_everywhere;
-    for (const SourcePtr& part : parts_)
-      if (part->classes() == parts_.front()->classes()) classes_ = part->classes();
   }
 
   std::uint64_t size() const override { return size_; }
@@ -54,14 +52,17 @@ class MixSource final : public Source {
     const Place place = find(sample);
     return place.part->value(place.sample, field);
   }
-  Result<std::span<const std::byte>> open_record(std::span<const std::byte> stored) const override {
-    return parts_.front()->open_record(stored);
+  Result<std::span<const std::byte>> open_record(std::uint64_t sample,
+                                                 std::span<const std::byte> stored) const override {
+    const Place place = find(sample);
+    return place.part->open_record(place.sample, stored);
   }
-  Result<RecordValue> find_in_record(std::size_t field, std::span<const std::byte> record,
-                                     const Room& room) const override {
-    return parts_.front()->find_in_record(field, record, room);
+  Result<RecordValue> find_in_record(std::uint64_t sample, std::size_t field,
+                                     std::span<const std::byte> record, const Room& room) const override {
+    const Place place = find(sample);
+    return place.part->find_in_record(place.sample, field, record, room);
   }
-  const std::vector<std::string>& classes() const override { return classes_; }
+  const std::vector<std::string>& classes() const override { return parts_.front()->classes(); }
   std::uint64_t fingerprint() const override { return fingerprint_; }
   std::uint64_t stored_bytes() const override { return stored_bytes_; }
   std::uint64_t stored_bytes_of(std::uint64_t sample) const override {
@@ -91,20 +92,18 @@ class MixSource final : public Source {
   std::vector<SourcePtr> parts_;
   std::vector<std::uint64_t> first_;
   std::vector<FieldInfo> fields_;
-  std::vector<std::string> classes_;
   Mixture mixture_;
   std::uint64_t size_ = 0, stored_bytes_ = 0, fingerprint_ = 0;
 };
 
-// Parts are read by the first one's rules, so they must be of one make.
+// A batch has one plan: names, kinds and forms of fields must agree, and numbers must mean the same.
 Status check_alike(const Source& first, const Source& other) {
   const auto differ = [&](const std::string& what) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}", first.uri(), what),
                 {other.uri(), -1, -1, -1});
   };
-  if (first.kind() != other.kind())
-    return differ(
-        fmt::format("a mixture of {} and {}; its parts must be of one kind", first.kind(), other.kind()));
+  if (first.classes() != other.classes())
+    return differ("the parts of a mixture have other classes: their labels would clash");
   if (first.fields().size() != other.fields().size())
     return differ("the parts of a mixture have other fields");
   for (std::size_t i = 0; i < first.fields().size(); ++i) {

@@ -76,24 +76,23 @@ Result<SourcePtr> open_shards(std::shared_ptr<const Store> store, const std::str
                        : open_tfrecord_shards(std::move(store), shards, options);
 }
 
-// A folder that holds shards and nothing else: its shards.
-Result<std::optional<SourcePtr>> open_shard_folder(std::shared_ptr<const Store> store, const std::string& uri,
-                                                   const OpenOptions& options) {
-  const auto entries = store->list(absolute(uri));
+// The shards of a folder that holds shards and no images, arrays or folders beside them (unless `kind`
+// says that shards are meant); empty where it is no such folder.
+Result<std::vector<std::string>> find_shards(const Store& store, const std::string& uri, std::string& kind) {
+  const auto entries = store.list(absolute(uri));
   if (!entries) return std::unexpected(entries.error());
   std::vector<std::string> paths;
-  std::string kind = options.kind;
+  const bool is_told = !kind.empty();
   for (const FolderEntry& entry : *entries) {
-    if (entry.is_folder || entry.name.starts_with('.')) continue;
-    const std::string here = kind_of_file(entry.name);
+    if (entry.name.starts_with('.')) continue;
+    const std::string here = entry.is_folder ? "folder" : kind_of_file(entry.name);
+    if (!is_told && (here == "folder" || here == "images" || here == "npy"))
+      return std::vector<std::string>{};
     if (here != "tar" && here != "tfrecord") continue;
     if (kind.empty()) kind = here;
     if (here == kind) paths.push_back(uri + "/" + entry.name);
   }
-  if (paths.empty()) return std::nullopt;
-  auto opened = open_shards(std::move(store), uri, kind, std::move(paths), options);
-  if (!opened) return std::unexpected(std::move(opened).error());
-  return *opened;
+  return paths;
 }
 
 Result<SourcePtr> open_folder(std::shared_ptr<const Store> store, const std::string& uri,
@@ -101,9 +100,10 @@ Result<SourcePtr> open_folder(std::shared_ptr<const Store> store, const std::str
   FolderSourceOptions folder{uri, absolute(uri), options.masks.empty() ? "" : absolute(options.masks), "",
                              options.warn};
   if (options.kind.empty() || options.kind == "tar" || options.kind == "tfrecord") {
-    const auto shards = open_shard_folder(store, uri, options);
-    if (!shards) return std::unexpected(shards.error());
-    if (*shards) return **shards;
+    std::string kind = options.kind;
+    auto shards = find_shards(*store, uri, kind);
+    if (!shards) return std::unexpected(std::move(shards).error());
+    if (!shards->empty()) return open_shards(std::move(store), uri, kind, std::move(*shards), options);
     if (!options.kind.empty())
       return fail(ErrorCode::kNotFound, fmt::format("no {} shards in this folder", options.kind),
                   {uri, -1, -1, -1});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -18,6 +19,19 @@ namespace {
 
 constexpr std::uint64_t kLargestIndex = std::uint64_t{16} << 30;
 constexpr auto kProgressEvery = std::chrono::milliseconds(100);
+
+// A compressed shard under a plain name would only look damaged.
+Status check_named_by_compression(Object& object, const std::string& path) {
+  std::array<std::byte, 4> magic{};
+  if (object.version().size < magic.size() || compression_of_name(path) != Compression::kNone) return {};
+  PENSTOCK_CHECK(object.read_at(0, magic));
+  const bool gzip = magic[0] == std::byte{0x1F} && magic[1] == std::byte{0x8B};
+  const bool zstd = magic == std::array{std::byte{0x28}, std::byte{0xB5}, std::byte{0x2F}, std::byte{0xFD}};
+  if (!gzip && !zstd) return {};
+  return fail(ErrorCode::kUnsupported,
+              fmt::format("compressed, though its name does not say so; name it {}", gzip ? ".gz" : ".zst"),
+              {path, 0, static_cast<std::int64_t>(magic.size()), -1});
+}
 
 // Scans the shards, several at a time: each is a long walk of short reads.
 class ShardScans {
@@ -68,6 +82,7 @@ class ShardScans {
     auto object = store_.open(path);
     if (!object) return std::unexpected(std::move(object).error());
     versions[shard] = (*object)->version();
+    PENSTOCK_CHECK(check_named_by_compression(**object, path));
     const auto reader = make_forward_reader(**object, path, compression_of_name(path));
     PENSTOCK_CHECK(scan_(*reader, path, contents[shard]));
     const auto now = (*object)->version_now();

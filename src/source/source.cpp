@@ -30,7 +30,7 @@ const std::vector<Stream>& Source::streams() const {
   return none;
 }
 
-Result<RecordValue> Source::find_in_record(std::size_t, std::span<const std::byte> record,
+Result<RecordValue> Source::find_in_record(std::uint64_t, std::size_t, std::span<const std::byte> record,
                                            const Room&) const {
   return RecordValue{record, std::nullopt};
 }

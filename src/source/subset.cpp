@@ -30,12 +30,13 @@ class SubsetSource final : public Source {
   Result<Extent> extent(std::uint64_t sample, std::size_t field) const override {
     return whole_->extent(indices_[sample], field);
   }
-  Result<std::span<const std::byte>> open_record(std::span<const std::byte> stored) const override {
-    return whole_->open_record(stored);
+  Result<std::span<const std::byte>> open_record(std::uint64_t sample,
+                                                 std::span<const std::byte> stored) const override {
+    return whole_->open_record(indices_[sample], stored);
   }
-  Result<RecordValue> find_in_record(std::size_t field, std::span<const std::byte> record,
-                                     const Room& room) const override {
-    return whole_->find_in_record(field, record, room);
+  Result<RecordValue> find_in_record(std::uint64_t sample, std::size_t field,
+                                     std::span<const std::byte> record, const Room& room) const override {
+    return whole_->find_in_record(indices_[sample], field, record, room);
   }
   const ArrayLayout* array_layout(std::size_t field) const override { return whole_->array_layout(field); }
   IndexValue value(std::uint64_t sample, std::size_t field) const override {

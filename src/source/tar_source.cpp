@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "decode/npz.h"
+#include "decode/text.h"
 #include "source/field_kind.h"
 #include "source/record_source.h"
 #include "source/tar_scan.h"
@@ -53,6 +54,8 @@ class SampleGrouper {
     const Where where{path_, static_cast<std::int64_t>(member.header_offset),
                       static_cast<std::int64_t>(member.size), -1};
     if (out_.samples() == 0 || split->key != last_key()) PENSTOCK_CHECK(begin_sample(split->key, where));
+    if (!check_utf8(as_bytes(split->extension.data(), split->extension.size())))
+      return fail(ErrorCode::kCorrupt, "the name's ending is not UTF-8", where);
     const auto field = field_named(split->extension);
     if (!field) return fail(ErrorCode::kTooLarge, fmt::format("more than {} endings", kMostFields), where);
     for (std::size_t i = out_.first_members.back(); i < out_.fields.size(); ++i)
@@ -63,6 +66,17 @@ class SampleGrouper {
     out_.lengths.push_back(member.size);
     out_.fields.push_back(*field);
     return {};
+  }
+
+  void drop_last() {
+    if (out_.samples() == 0) return;
+    const std::uint64_t members = out_.first_members.back();
+    out_.offsets.resize(members);
+    out_.lengths.resize(members);
+    out_.fields.resize(members);
+    out_.first_members.pop_back();
+    out_.key_ends.pop_back();
+    out_.keys.resize(out_.key_ends.empty() ? 0 : out_.key_ends.back());
   }
 
  private:
@@ -105,7 +119,10 @@ Status scan_counting_links(ForwardReader& reader, const std::string& path, Shard
                            std::atomic<std::uint64_t>& links) {
   SampleGrouper grouper(path, out);
   const auto summary = scan_tar(reader, path, [&](const TarMember& member) { return grouper.add(member); });
-  if (!summary) return std::unexpected(summary.error());
+  if (!summary) {
+    grouper.drop_last();  // it may lack its data, or members
+    return std::unexpected(summary.error());
+  }
   links += summary->links;
   return {};
 }
@@ -146,7 +163,7 @@ class TarSource final : public RecordSource {
   }
 
   // The one record within a tar: an .npz with arrays of several names.
-  Result<RecordValue> find_in_record(std::size_t field, std::span<const std::byte> record,
+  Result<RecordValue> find_in_record(std::uint64_t, std::size_t field, std::span<const std::byte> record,
                                      const Room& room) const override {
     const auto members = list_npz(record, Limits{});
     if (!members) return std::unexpected(members.error());

@@ -34,7 +34,8 @@ struct FeatureTraits {
   FeatureType type = FeatureType::kNone;
   bool is_sequence = false;
   bool always_one = true;  // value
-  bool all_images = true, all_utf8 = true;
+  std::int64_t wide = 1;   // values in each step of a sequence
+  std::uint64_t texts = 0, images = 0, others = 0;
 
   void note(const Feature& feature) {
     ++seen;
@@ -42,20 +43,26 @@ struct FeatureTraits {
     type = feature.type;
     is_sequence = is_sequence || feature.is_sequence;
     always_one = always_one && !feature.is_sequence && feature.values() == 1;
+    for (const std::uint64_t count : feature.counts)
+      if (count != 1) wide = static_cast<std::int64_t>(count);
     if (feature.type != FeatureType::kBytes) return;
     const auto values = read_bytes(feature);
     if (!values) return;
-    for (const ConstBytes value : *values) {
-      all_images = all_images && looks_like_image(value);
-      all_utf8 = all_utf8 && check_utf8(value).has_value();
-    }
+    for (const ConstBytes value : *values)
+      ++(looks_like_image(value) ? images : check_utf8(value) ? texts : others);
   }
+
+  // Of a feature without values.
+  Shape shape_of_none() const { return wide > 1 ? Shape{0, wide} : Shape{0}; }
 
   FieldKind kind() const {
     if (type == FeatureType::kInteger) return always_one ? FieldKind::kInteger : FieldKind::kArray;
     if (type == FeatureType::kFloat) return FieldKind::kArray;
+    if (type == FeatureType::kNone) return FieldKind::kBytes;
     if (!always_one) return FieldKind::kJson;  // several texts
-    return all_images ? FieldKind::kImage : all_utf8 ? FieldKind::kText : FieldKind::kBytes;
+    // One damaged picture does not make the others something else.
+    if (images > texts + others) return FieldKind::kImage;
+    return others == 0 && images == 0 ? FieldKind::kText : FieldKind::kBytes;
   }
 };
 
@@ -114,6 +121,7 @@ class TFRecordSource final : public RecordSource {
       if (const auto told = options.field_kinds.find(name); told != options.field_kinds.end()) {
         auto type = parse_field_type(name, told->second);
         if (!type) return std::unexpected(type.error());
+        PENSTOCK_CHECK(check_told(name, told->second, *type, traits));
         place.info.kind = type->kind;
         place.elements = std::move(type->elements);
       }
@@ -139,12 +147,13 @@ class TFRecordSource final : public RecordSource {
     return extent_of(sample, index_.member(sample, 0));
   }
 
-  Result<std::span<const std::byte>> open_record(std::span<const std::byte> stored) const override {
+  Result<std::span<const std::byte>> open_record(std::uint64_t,
+                                                 std::span<const std::byte> stored) const override {
     if (verify_) return open_tfrecord(stored);
     return stored.subspan(kTFRecordHeader, stored.size() - kTFRecordHeader - kTFRecordFooter);
   }
 
-  Result<RecordValue> find_in_record(std::size_t field, std::span<const std::byte> record,
+  Result<RecordValue> find_in_record(std::uint64_t, std::size_t field, std::span<const std::byte> record,
                                      const Room& room) const override {
     const Place& place = places_[field];
     const auto feature = find_feature(record, place.info.name);
@@ -155,9 +164,10 @@ class TFRecordSource final : public RecordSource {
     if (!values) return std::unexpected(values.error());
     if (place.info.kind == FieldKind::kJson && !place.traits.always_one) return as_json_list(*values, room);
     // A feature that is there but empty has no type on the wire.
-    if (values->empty() && place.info.kind == FieldKind::kArray && !place.elements)
-      return RecordValue{
-          {}, ArraySpec{place.traits.type == FeatureType::kFloat ? DType::kFloat32 : DType::kInt64, {0}}};
+    if (values->empty() && place.info.kind == FieldKind::kArray && place.traits.type != FeatureType::kBytes)
+      return RecordValue{{},
+                         ArraySpec{place.traits.type == FeatureType::kFloat ? DType::kFloat32 : DType::kInt64,
+                                   place.traits.shape_of_none()}};
     if (values->size() != 1)
       return fail(ErrorCode::kShapeMismatch, fmt::format("feature \"{}\" has {} values here, one elsewhere",
                                                          place.info.name, values->size()));
@@ -184,7 +194,7 @@ class TFRecordSource final : public RecordSource {
     };
     const auto stored = read(where);
     if (!stored) return std::unexpected(stored.error());
-    const auto record = open_record(*stored);
+    const auto record = open_record(sample, *stored);
     if (!record) return at_record(record.error());
     const auto found = list_features(*record);
     if (!found) return at_record(found.error());
@@ -192,12 +202,33 @@ class TFRecordSource final : public RecordSource {
     return {};
   }
 
+  // Numbers are what they are; the user can only say how many and in which shape.
+  static Status check_told(const std::string& name, const std::string& told, const FieldType& type,
+                           const FeatureTraits& traits) {
+    if (traits.type != FeatureType::kInteger && traits.type != FeatureType::kFloat) return {};
+    const DType own = traits.type == FeatureType::kFloat ? DType::kFloat32 : DType::kInt64;
+    const bool fits = type.elements
+                          ? type.elements->dtype == own
+                          : type.kind == FieldKind::kInteger && own == DType::kInt64 && traits.always_one;
+    if (fits) return {};
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("feature \"{}\" holds {} numbers and cannot be \"{}\" (but {}[...], or Cast them)", name,
+                    name_of(own), told, name_of(own)));
+  }
+
   // One number, a list, or (a sequence whose steps have several values each) a table.
   template <typename T>
   Result<RecordValue> numbers(const Feature& feature, const Place& place, const Room& room) const {
     const std::uint64_t count = feature.values();
     ArraySpec spec{std::is_same_v<T, float> ? DType::kFloat32 : DType::kInt64, {}};
-    if (place.traits.always_one) {
+    if (place.elements) {
+      if (count != element_count(place.elements->shape))
+        return fail(ErrorCode::kShapeMismatch,
+                    fmt::format("feature \"{}\" has {} values, its type says {}", place.info.name, count,
+                                element_count(place.elements->shape)));
+      spec = *place.elements;
+    } else if (place.traits.always_one) {
       if (count != 1)
         return fail(ErrorCode::kShapeMismatch,
                     fmt::format("feature \"{}\" has {} values here, one elsewhere", place.info.name, count));
@@ -210,6 +241,7 @@ class TFRecordSource final : public RecordSource {
       spec.shape = {static_cast<std::int64_t>(feature.counts.size()), static_cast<std::int64_t>(width)};
     } else {
       spec.shape = {static_cast<std::int64_t>(count)};
+      if (count == 0) spec.shape = place.traits.shape_of_none();
     }
     const auto memory = room(count * sizeof(T));
     if (!memory) return std::unexpected(memory.error());

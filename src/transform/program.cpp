@@ -240,7 +240,7 @@ Status Program::store(const View& value, const ArraySpec& spec, MutableBytes slo
   const ArraySpec own = spec_of(value);
   if (own != spec)
     return fail(ErrorCode::kShapeMismatch,
-                fmt::format("sample is {} {}, the batch has {} {}; resize or crop to one size",
+                fmt::format("sample is {} {}, the batch has {} {}; resize or crop to one size, or collate=\"pad\" or \"list\"",
                             name_of(own.dtype), own.shape, name_of(spec.dtype), spec.shape));
   if (!can_convert(value.affine.scale ? DType::kFloat32 : value.dtype, spec.dtype))
     return fail(ErrorCode::kUnsupported, "complex numbers are only stored as themselves");

@@ -84,7 +84,7 @@ std::vector<Damage> list_damage(const FileMap& map, const DamagePlan& plan) {
   std::vector<Damage> out;
   if (plan.cuts) add_cuts(map, plan, out);
   add_flips(map, plan, out);
-  add_pages(map.is_header.size(), out);
+  if (plan.pages) add_pages(map.is_header.size(), out);
   return out;
 }
 

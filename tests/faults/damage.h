@@ -26,7 +26,7 @@ struct DamagePlan {
   std::size_t cut_every = 7;    // bytes that are not dense
   std::size_t bit_every = 1;    // bits of headers that are not dense
   std::size_t flip_every = 64;  // bytes of payload
-  bool cuts = true;
+  bool cuts = true, pages = true;
 };
 
 // Which bytes are structure. Of those that are dense every byte is cut at and every bit is flipped.

@@ -68,7 +68,7 @@ Judgement judge(const std::string& path, OpenOptions options, unsigned threads,
   LoaderOptions loading;
   loading.batch_size = 4;
   loading.threads = threads;
-  loading.memory_bytes = 8 << 20;
+  loading.memory_bytes = 64 << 20;
   loading.on_error = OnError::kSkip;
   loading.max_skip = 1;
   loading.fields = fields_of(**source);

@@ -241,10 +241,10 @@ def test_a_budget_below_one_block_says_what_would_do(wide):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{"shuffle": True, "shuffle_window": 3, "threads": 2}, {"threads": 8}])
-@pytest.mark.parametrize("megabytes", [0.3, 12])
-def test_the_process_stays_within_the_budget_with_streams(tmp_path, megabytes, options):
-    shards, samples = 4, round(36 / megabytes)
+@pytest.mark.parametrize("megabytes, memory, options", [(0.3, 64, {"shuffle": True, "shuffle_window": 3, "threads": 2}),
+                                                        (20, 96, {"threads": 2}), (20, 96, {"threads": 8})])
+def test_the_process_stays_within_the_budget_with_streams(tmp_path, megabytes, memory, options):
+    shards, samples = 4, round(60 / megabytes)
     for shard in range(shards):
         (tmp_path / f"{shard}.tar.gz").write_bytes(
             gzip.compress(tar_bytes(number_samples(shard * samples, samples, round(megabytes * 1e6))), 0))
@@ -254,13 +254,13 @@ def test_the_process_stays_within_the_budget_with_streams(tmp_path, megabytes, o
         def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         source = ps.Tar(sys.argv[1], keep_index=False)
         before = peak()
-        with ps.Loader(source, 4, fields=["cls"], memory="160MiB", output="numpy", **eval(sys.argv[2])) as loader:
+        with ps.Loader(source, 4, fields=["cls"], output="numpy", **eval(sys.argv[2])) as loader:
             seen = sum(len(b[0]) for _ in range(2) for b in loader)
         print(peak() - before, seen)
     """)
-    run = subprocess.run([sys.executable, "-c", program, str(tmp_path), repr(options)], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-c", program, str(tmp_path), repr(options | {"memory": memory << 20})], capture_output=True, text=True, check=True)
     grown, seen = map(int, run.stdout.split())
-    assert seen == 2 * shards * samples and grown < 160 + 24
+    assert seen == 2 * shards * samples and grown < memory + 24
 
 
 @pytest.fixture(scope="module")

@@ -370,9 +370,15 @@ def test_wrong_kinds_are_named(pictures, give, words):
 
 
 def test_a_kind_that_the_values_do_not_fit_is_an_error_with_file_and_sample(pictures):
-    for kinds in ({"caption": "image"}, {"caption": "integer"}, {"caption": "json"}, {"raw": "float32[13]"}, {"label": "image"}):
+    for kinds in ({"caption": "image"}, {"caption": "integer"}, {"caption": "json"}, {"raw": "float32[13]"}):
         (name,) = kinds
         with pytest.raises(ps.Error) as caught:
             with make_loader(ps.TFRecord(pictures, kinds=kinds), fields=[name]) as loader:
                 list(loader)
         assert "a.tfrecord" in str(caught.value) and caught.value.sample == 0, kinds
+
+
+def test_a_kind_that_numbers_cannot_be_is_refused_at_once(pictures):
+    for kind in ("image", "json", "bytes", "float32[1]"):
+        with pytest.raises(ps.UsageError, match="label.*int64"):
+            ps.TFRecord(pictures, kinds={"label": kind})

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/hash.h"
+#include "decode/text.h"
 #include "source/field_kind.h"
 #include "source/manifest/manifest_table.h"
 
@@ -15,20 +16,20 @@ namespace {
 
 constexpr std::uint64_t kLargestManifest = std::uint64_t{4} << 30;
 
-std::string_view ending_of(std::string_view path) {
+std::string lower_ending_of(std::string_view path) {
   const auto slash = path.rfind('/'), dot = path.rfind('.');
   if (dot == std::string_view::npos || (slash != std::string_view::npos && dot < slash)) return {};
-  return path.substr(dot + 1);
+  std::string ending(path.substr(dot + 1));
+  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return ending;
 }
 
 // What the files of a column are, if all its cells name files of one kind.
 std::optional<FieldKind> kind_of_paths(const ManifestTable& table, std::size_t column) {
   std::optional<FieldKind> kind;
   for (std::uint64_t row = 0; row < table.rows(); ++row) {
-    std::string ending(ending_of(table.cell(row, column)));
-    std::ranges::transform(ending, ending.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    const FieldKind here = kind_of_extension(ending);
+    const std::string ending = lower_ending_of(table.cell(row, column));
+    const FieldKind here = ending == "npz" ? FieldKind::kBytes : kind_of_extension(ending);
     if (here != FieldKind::kImage && here != FieldKind::kArray) return std::nullopt;
     if (kind && *kind != here) return std::nullopt;
     kind = here;
@@ -174,9 +175,23 @@ class ManifestSource final : public Source {
     } else if (is_text && is_label_name(name)) {
       kind = FieldKind::kInteger;
     }
+    if (kind == FieldKind::kJson && table_.type(column) != ColumnType::kJson)
+      PENSTOCK_CHECK(check_all_json(column));
     const bool is_class = kind == FieldKind::kInteger && is_text;
     if (is_class) PENSTOCK_CHECK(name_classes(name, column));
     places_.push_back({{name, kind, is_file ? FieldForm::kFile : FieldForm::kIndex}, column, is_class});
+    return {};
+  }
+
+  Status check_all_json(std::size_t column) const {
+    for (std::uint64_t row = 0; row < table_.rows(); ++row) {
+      const std::string_view cell = table_.cell(row, column);
+      auto status = check_json(as_bytes(cell.data(), cell.size()));
+      if (status) continue;
+      status.error().message += fmt::format(" (column \"{}\")", table_.names()[column]);
+      status.error().where = row_of(row);
+      return status;
+    }
     return {};
   }
 
@@ -187,7 +202,11 @@ class ManifestSource final : public Source {
                   fmt::format("\"{}\" is a second column of class names; make it text by its kind", name),
                   {uri_, -1, -1, -1});
     std::vector<std::string_view> names;
-    for (std::uint64_t row = 0; row < table_.rows(); ++row) names.push_back(table_.cell(row, column));
+    for (std::uint64_t row = 0; row < table_.rows(); ++row) {
+      if (table_.cell(row, column).empty())
+        return fail(ErrorCode::kCorrupt, fmt::format("\"{}\" is empty in this row", name), row_of(row));
+      names.push_back(table_.cell(row, column));
+    }
     std::ranges::sort(names);
     const auto repeated = std::ranges::unique(names);
     names.erase(repeated.begin(), repeated.end());
@@ -217,9 +236,10 @@ Result<SourcePtr> open_manifest(std::shared_ptr<const Store> store, const std::s
                                 const OpenOptions& options) {
   const auto bytes = read_all(*store, path, kLargestManifest);
   if (!bytes) return std::unexpected(bytes.error());
-  const ManifestFormat format = path.ends_with(".tsv")   ? ManifestFormat::kTsv
-                                : path.ends_with(".csv") ? ManifestFormat::kCsv
-                                                         : ManifestFormat::kJsonLines;
+  const std::string ending = lower_ending_of(path);
+  const ManifestFormat format = ending == "tsv"   ? ManifestFormat::kTsv
+                                : ending == "csv" ? ManifestFormat::kCsv
+                                                  : ManifestFormat::kJsonLines;
   auto table = ManifestTable::parse(*bytes, format, uri);
   if (!table) return std::unexpected(std::move(table).error());
   auto source = std::make_shared<ManifestSource>(std::move(store), uri, root, std::move(*table));

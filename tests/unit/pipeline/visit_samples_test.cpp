@@ -38,7 +38,6 @@ struct Shown {
   }
 };
 
-
 std::vector<std::byte> bytes_of(const std::string& text) {
   const auto* raw = reinterpret_cast<const std::byte*>(text.data());
   return {raw, raw + text.size()};
