@@ -391,9 +391,9 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
   std::unique_ptr<StreamBlocks> streams;
   StreamPlan stream_plan{.prefetch = options.prefetch};
   if (source->is_forward_only()) {
-    const auto planned = plan_streams(
-        *source, {order->shuffle == Shuffle::kWindow ? options.shuffle_window : 0,
-                  options.batch_size * options.world_size, options.prefetch, threads, memory / 2});
+    const auto planned =
+        plan_streams(*source, {order->shuffle == Shuffle::kWindow ? options.shuffle_window : 0,
+                               options.batch_size * options.world_size, options.prefetch, memory / 2});
     if (!planned) return std::unexpected(planned.error());
     stream_plan = *planned;
     streams = std::make_unique<StreamBlocks>(*source, ledger, stream_plan);

@@ -317,9 +317,12 @@ Result<ConstBytes> SampleWorker::read_encoded(const Extent& extent, std::uint64_
   };
   if (extent.length > Limits{}.encoded_bytes) return too_large(extent.length);
   if (extent.block >= 0) {
-    auto block = streams_->get(static_cast<std::size_t>(extent.block));
-    if (!block) return std::unexpected(std::move(block).error());
-    block_ = std::move(*block);
+    if (!block_ || block_->number != static_cast<std::size_t>(extent.block)) {
+      block_.reset();  // before another is asked for
+      auto block = streams_->get(static_cast<std::size_t>(extent.block));
+      if (!block) return std::unexpected(std::move(block).error());
+      block_ = std::move(*block);
+    }
     clock_.mark(Stage::kRead, extent.length);
     return ConstBytes(block_->bytes).subspan(extent.offset - block_->begin_byte, extent.length);
   }

@@ -38,10 +38,10 @@ Result<StreamPlan> plan_streams(const Source& source, const StreamRequest& reque
       std::max(1.0, static_cast<double>(source.size()) / static_cast<double>(sizes.size()));
   const double samples_a_window = samples_a_block * static_cast<double>(window);
   const auto bytes_with = [&](std::uint64_t prefetch) {
-    // All windows that samples of this many batches can be in, and a block in each worker's hand.
+    // All windows that samples of this many batches can be in.
     const double reach = static_cast<double>((prefetch + 1) * request.batch_samples);
     const auto windows = static_cast<std::uint64_t>(reach / samples_a_window) + 2;
-    std::uint64_t sum = request.threads * sizes.front();
+    std::uint64_t sum = 0;
     for (std::size_t i = 0; i < std::min<std::size_t>(windows * window, sizes.size()); ++i) sum += sizes[i];
     return sum;
   };
@@ -68,7 +68,10 @@ StreamBlocks::StreamBlocks(const Source& source, std::shared_ptr<Ledger> ledger,
   (void)ledger_->try_reserve(plan_.decoder_bytes);
 }
 
-StreamBlocks::~StreamBlocks() { ledger_->release(plan_.decoder_bytes); }
+StreamBlocks::~StreamBlocks() {
+  kept_.clear();
+  ledger_->release(plan_.decoder_bytes);
+}
 
 StreamBlocks::BlockPtr StreamBlocks::find(std::size_t block) {
   const std::lock_guard lock(mutex_);
@@ -136,8 +139,7 @@ Result<StreamBlocks::BlockPtr> StreamBlocks::read_up_to(Decoder& decoder, std::s
     }
     last = std::move(*made);
     const std::lock_guard lock(mutex_);
-    const auto [entry, is_new] = kept_.try_emplace(decoder.next_block, Entry{last, ++now_});
-    if (is_new) held_bytes_ += last->bytes.capacity();
+    kept_.insert_or_assign(decoder.next_block, Entry{last, ++now_});
   }
   const auto& blocks = source_.blocks();
   if (decoder.next_block == blocks.size() || blocks[decoder.next_block].stream != blocks[block].stream) {
@@ -152,11 +154,11 @@ Result<StreamBlocks::BlockPtr> StreamBlocks::read(Decoder& decoder, std::size_t 
   const std::uint64_t size = wanted.end_byte - wanted.begin_byte;
   const Where where{source_.streams()[wanted.stream].object, static_cast<std::int64_t>(wanted.begin_byte),
                     static_cast<std::int64_t>(size), -1};
-  if (!make_room(size))
-    return fail(ErrorCode::kNoMemory,
-                fmt::format("a block of {} bytes of a compressed shard does not fit the memory budget", size),
-                where);
-  auto block = std::make_shared<Block>(*ledger_, wanted.begin_byte, size);
+  if (auto taken = take_memory(size); !taken) {
+    taken.error().where = where;
+    return std::unexpected(std::move(taken).error());
+  }
+  auto block = std::make_shared<Block>(*this, number, wanted.begin_byte, size);
   while (block->bytes.size() < size) {
     const std::uint64_t at = block->bytes.size();
     const auto piece = decoder.reader->at(wanted.begin_byte + at, std::min(kPiece, size - at));
@@ -168,17 +170,47 @@ Result<StreamBlocks::BlockPtr> StreamBlocks::read(Decoder& decoder, std::size_t 
   return block;
 }
 
-// Lets go of the blocks that were used longest ago. What a worker holds stays in the ledger.
-bool StreamBlocks::make_room(std::uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
-  while (held_bytes_ + bytes > plan_.block_bytes || !ledger_->try_reserve(bytes)) {
-    if (kept_.empty()) return false;
-    const auto oldest =
-        std::ranges::min_element(kept_, {}, [](const auto& entry) { return entry.second.last_use; });
-    held_bytes_ -= oldest->second.block->bytes.capacity();
-    kept_.erase(oldest);
+Status StreamBlocks::take_memory(std::uint64_t bytes) {
+  if (bytes > plan_.block_bytes)
+    return fail(
+        ErrorCode::kNoMemory,
+        fmt::format("a block of {} bytes of a compressed shard does not fit the memory budget", bytes));
+  while (!try_take_memory(bytes)) {
+    if (give_up_oldest()) continue;  // its memory comes back here
+    std::unique_lock lock(memory_mutex_);
+    memory_came_back_.wait_for(lock, std::chrono::milliseconds(10));
   }
+  return {};
+}
+
+bool StreamBlocks::try_take_memory(std::uint64_t bytes) {
+  const std::lock_guard lock(memory_mutex_);
+  if (live_bytes_ + bytes > plan_.block_bytes || !ledger_->try_reserve(bytes)) return false;
+  live_bytes_ += bytes;
   return true;
+}
+
+// Of those that no worker holds, the one that was used longest ago; nothing where all are held.
+StreamBlocks::BlockPtr StreamBlocks::give_up_oldest() {
+  const std::lock_guard lock(mutex_);
+  auto oldest = kept_.end();
+  for (auto entry = kept_.begin(); entry != kept_.end(); ++entry)
+    if (entry->second.block.use_count() == 1 &&
+        (oldest == kept_.end() || entry->second.last_use < oldest->second.last_use))
+      oldest = entry;
+  if (oldest == kept_.end()) return nullptr;
+  BlockPtr block = std::move(oldest->second.block);
+  kept_.erase(oldest);
+  return block;
+}
+
+void StreamBlocks::give_back(std::uint64_t bytes) {
+  {
+    const std::lock_guard lock(memory_mutex_);
+    live_bytes_ -= bytes;
+    ledger_->release(bytes);
+  }
+  memory_came_back_.notify_all();
 }
 
 }  // namespace penstock

@@ -3,10 +3,14 @@
 // A shard is read forward by one decoder. A block is kept until newer ones need its memory: the order
 // of a forward-only source visits blocks in windows, so what was used longest ago is not needed
 // again, if all blocks that are worked on at one time fit (plan_streams). Going back (a stand-in for a
-// bad sample) begins the shard anew: slow, never wrong. A block is in the ledger until the last
-// worker has let go of it. Thread-safe.
+// bad sample) begins the shard anew: slow, never wrong.
+//
+// A block that a worker holds is not given up. Whoever finds all memory held waits for it: a worker
+// holds one block at a time and asks for none while it does, so there is always one that goes on.
+// Thread-safe; outlives its blocks.
 #pragma once
 
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -32,7 +36,6 @@ struct StreamRequest {
   std::uint64_t window_units = 0;   // 0: in the source's own order
   std::uint64_t batch_samples = 1;  // over all ranks: what one step of all of them goes forward
   std::uint64_t prefetch = 0;       // wanted; 0: choose
-  unsigned threads = 1;
   std::uint64_t most_bytes = 0;
 };
 
@@ -42,14 +45,20 @@ Result<StreamPlan> plan_streams(const Source& source, const StreamRequest& reque
 class StreamBlocks {
  public:
   struct Block {
-    Block(Ledger& ledger_, std::uint64_t begin, std::uint64_t size) : ledger(ledger_), begin_byte(begin) {
+    Block(StreamBlocks& owner_, std::size_t number_, std::uint64_t begin, std::uint64_t size_)
+        : owner(owner_),
+          number(number_),
+          begin_byte(begin),
+          size(size_) {
       bytes.reserve(size);
     }
     Block(const Block&) = delete;
-    ~Block() { ledger.release(bytes.capacity()); }
+    ~Block() { owner.give_back(size); }
 
-    Ledger& ledger;
+    StreamBlocks& owner;
+    std::size_t number;
     std::uint64_t begin_byte;  // of the uncompressed object
+    std::uint64_t size;
     std::vector<std::byte> bytes;
   };
   using BlockPtr = std::shared_ptr<const Block>;
@@ -77,16 +86,21 @@ class StreamBlocks {
   Result<BlockPtr> read_up_to(Decoder& decoder, std::size_t block);
   Result<BlockPtr> read(Decoder& decoder, std::size_t block);
   Status open(Decoder& decoder, std::uint32_t stream);
-  bool make_room(std::uint64_t bytes);
+  Status take_memory(std::uint64_t bytes);
+  bool try_take_memory(std::uint64_t bytes);
+  BlockPtr give_up_oldest();
+  void give_back(std::uint64_t bytes);
   std::shared_ptr<Decoder> decoder_of(std::uint32_t stream);
   std::size_t first_block_of(std::uint32_t stream) const;
 
   const Source& source_;
   const std::shared_ptr<Ledger> ledger_;
   const StreamPlan plan_;
+  std::mutex memory_mutex_;  // of its own: blocks are given back under either of the others
+  std::condition_variable memory_came_back_;
+  std::uint64_t live_bytes_ = 0;
   std::mutex mutex_;
   std::uint64_t now_ = 0;
-  std::uint64_t held_bytes_ = 0;  // by kept_
   std::unordered_map<std::size_t, Entry> kept_;
   std::unordered_map<std::uint32_t, std::shared_ptr<Decoder>> decoders_;
 };

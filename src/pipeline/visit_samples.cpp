@@ -248,8 +248,8 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
   std::uint64_t stream_bytes = 0;
   if (source->is_forward_only()) {
     // Each thread is at a block of its own.
-    const auto plan = plan_streams(
-        *source, {.window_units = threads, .prefetch = 1, .threads = threads, .most_bytes = memory / 2});
+    const auto plan =
+        plan_streams(*source, {.window_units = threads, .prefetch = 1, .most_bytes = memory / 2});
     if (!plan) return std::unexpected(plan.error());
     stream_bytes = plan->bytes();
     streams = std::make_unique<StreamBlocks>(*source, ledger, *plan);

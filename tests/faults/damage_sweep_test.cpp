@@ -212,11 +212,11 @@ void sweep_index(const std::string& data, const std::string& format, const Tempo
   const SampleContents expected = contents_of(data, options);
   const std::string path = only_file_in(options.cache_dir + "/index");
   SampleFile index{path, read_file(path), {}, {}, {}};
-  index.map = {std::vector<bool>(index.bytes.size(), true), std::vector<bool>(index.bytes.size(), true)};
+  index.map = {std::vector<bool>(index.bytes.size(), true), std::vector<bool>(index.bytes.size(), false)};
   Tally tally(format, sweep);
   unsigned turn = 0;
   std::optional<Watchdog> watchdog;
-  for (const Damage& damage : damage_for(index, {}, sweep)) {
+  for (const Damage& damage : damage_for(index, {.cut_every = 1, .bit_every = 3}, sweep)) {
     if (turn % kWatchedTogether == 0) watchdog.emplace(format + ", from " + damage.describe());
     const auto damaged = damage.apply(index.bytes);
     write_file(path, damaged);

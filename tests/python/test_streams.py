@@ -242,7 +242,7 @@ def test_a_budget_below_one_block_says_what_would_do(wide):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("megabytes, memory, options", [(0.3, 64, {"shuffle": True, "shuffle_window": 3, "threads": 2}),
-                                                        (20, 96, {"threads": 2}), (20, 96, {"threads": 8})])
+                                                        (20, 512, {"threads": 2}), (20, 512, {"threads": 8})])
 def test_the_process_stays_within_the_budget_with_streams(tmp_path, megabytes, memory, options):
     shards, samples = 4, round(60 / megabytes)
     for shard in range(shards):
