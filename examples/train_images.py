@@ -17,7 +17,6 @@ import time
 import torch
 
 import penstock as ps
-from penstock.sources import open_source
 
 import tiny_data
 
@@ -36,7 +35,7 @@ parser.add_argument("--stop-after", type=int, help="stops after so many batches,
 parser.add_argument("--show-samples", action="store_true", help="prints what every batch was made of")
 args = parser.parse_args()
 
-source = open_source(args.path or WRITERS[args.format](tiny_data.scratch_folder(args.format)))
+source = ps.open_source(args.path or WRITERS[args.format](tiny_data.scratch_folder(args.format)))
 # "image" and "label" of a class folder, "jpg" and "cls" of a tar, "image/encoded" and "image/class/label" of TFRecords.
 first = {kind: name for name, kind in reversed(source.fields.items())}
 if not {"image", "integer"} <= first.keys():

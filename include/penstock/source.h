@@ -91,6 +91,7 @@ struct Stream {
   std::string object;
   std::int64_t modified_ns = 0;
   std::uint64_t object_bytes = 0;
+  std::span<const std::uint32_t> checksums;  // of its uncompressed bytes, a MiB each
 };
 
 // A piece of a compressed object that is decompressed as a whole; the unit of a forward-only source.

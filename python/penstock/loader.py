@@ -110,7 +110,7 @@ class Loader:
         self._sampler, indices = self._check_sampler(sampler)
         self._seed = seed
         self._next_epoch = 0
-        field_steps = _field_steps(transform, self.source, renamed)
+        field_steps = _field_steps(transform, self.source, names, renamed)
         self._core = _core.open_loader(
             self.source._handle, batch_size=_count("batch_size", batch_size), fields=names, renamed=renamed,
             transforms=field_steps, shuffle=_shuffle_name(shuffle),
@@ -393,7 +393,8 @@ def _indices(sampler: Any) -> list[int]:
     return indices
 
 
-def _field_steps(transform: Any, source: Source, renamed: Mapping[str, str]) -> list[tuple[str, list, str]]:
+def _field_steps(transform: Any, source: Source, names: Sequence[str],
+                 renamed: Mapping[str, str]) -> list[tuple[str, list, str]]:
     """(name, steps, derive_from) for each field that has transforms."""
     if transform is None:
         return []
@@ -402,11 +403,13 @@ def _field_steps(transform: Any, source: Source, renamed: Mapping[str, str]) -> 
                 (name, _steps(steps, name), "") for name, steps in transform.items()]
     if is_transform(transform):
         transform = [transform]
-    for name, field_kind in source.fields.items():
-        if field_kind in ("image", "array"):
-            shown = next((new for new, old in renamed.items() if old == name), name)
-            return [(shown, _steps(transform, shown), "")]
-    raise UsageError("the source has no image or array that transforms could be for")
+    # A bare list is for the first image, or else the first array, of those that are asked for.
+    kinds = {name: source.fields.get(renamed.get(name, name)) for name in names} or source.fields
+    for wanted in ("image", "array"):
+        for name, field_kind in kinds.items():
+            if field_kind == wanted:
+                return [(name, _steps(transform, name), "")]
+    raise UsageError("there is no image or array that transforms could be for")
 
 
 def _steps(steps: Any, field: str) -> list:

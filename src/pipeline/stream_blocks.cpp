@@ -11,7 +11,7 @@ constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kPiece = 256 << 10;  // decompressed at a time: readers keep a buffer of this size
 constexpr std::uint64_t kMostAhead = 16;
 // Input and output pieces and the decompressor's own tables; zstd also keeps a window of up to 8 MiB.
-constexpr std::uint64_t kGzipDecoder = 1 * kMiB, kZstdDecoder = 10 * kMiB;
+constexpr std::uint64_t kGzipDecoder = 3 * kMiB, kZstdDecoder = 12 * kMiB;
 // Blocks passed on the way to one that is farther off are not worth keeping.
 constexpr std::size_t kWorthKeeping = 64;
 
@@ -117,34 +117,41 @@ Status StreamBlocks::open(Decoder& decoder, std::uint32_t stream) {
   if (!object) return std::unexpected(std::move(object).error());
   if ((*object)->version() != ObjectVersion{indexed.object_bytes, indexed.modified_ns}) {
     source_.forget_kept_index();
-    return fail(ErrorCode::kChanged, "compressed shard changed since it was indexed", {path, -1, -1, -1});
+    return fail(ErrorCode::kChanged, "compressed shard changed since it was indexed",
+                {path, 0, static_cast<std::int64_t>((*object)->version().size), -1});
   }
   decoder.object = std::move(*object);
   decoder.reader = make_forward_reader(*decoder.object, path, compression_of_name(path));
+  decoder.reader->expect(indexed.checksums);
   decoder.next_block = first_block_of(stream);
   return {};
 }
 
 // Also keeps the blocks it comes past: in a window they are wanted too.
 Result<StreamBlocks::BlockPtr> StreamBlocks::read_up_to(Decoder& decoder, std::size_t block) {
+  if (decoder.damage) return std::unexpected(*decoder.damage);
   if (!decoder.reader || decoder.next_block > block)
     PENSTOCK_CHECK(open(decoder, source_.blocks()[block].stream));
   if (block - decoder.next_block > kWorthKeeping) decoder.next_block = block - kWorthKeeping;
+  const std::vector<StreamBlock>& blocks = source_.blocks();
   BlockPtr last;
   for (; decoder.next_block <= block; ++decoder.next_block) {
-    auto made = read(decoder, decoder.next_block);
+    const std::size_t number = decoder.next_block;
+    auto made = read(decoder, number);
+    const bool is_last = number + 1 == blocks.size() || blocks[number + 1].stream != blocks[number].stream;
     if (!made) {
       decoder.reader.reset();
+      const ErrorCode code = made.error().code;
+      if (code == ErrorCode::kCorrupt || code == ErrorCode::kTruncated) decoder.damage = made.error();
       return made;
     }
     last = std::move(*made);
+    if (is_last) {
+      decoder.reader.reset();
+      decoder.object.reset();
+    }
     const std::lock_guard lock(mutex_);
-    kept_.insert_or_assign(decoder.next_block, Entry{last, ++now_});
-  }
-  const auto& blocks = source_.blocks();
-  if (decoder.next_block == blocks.size() || blocks[decoder.next_block].stream != blocks[block].stream) {
-    decoder.reader.reset();
-    decoder.object.reset();
+    kept_.insert_or_assign(number, Entry{last, ++now_});
   }
   return last;
 }

@@ -13,6 +13,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -74,7 +75,8 @@ class StreamBlocks {
     std::mutex mutex;  // one reads at a time
     std::unique_ptr<Object> object;
     std::unique_ptr<ForwardReader> reader;
-    std::size_t next_block = 0;  // the first that it has not passed
+    std::size_t next_block = 0;   // the first that it has not passed
+    std::optional<Error> damage;  // of the stream: trying again would only take long
     std::uint64_t last_use = 0;
   };
   struct Entry {

@@ -9,6 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/crc32c.h"
+
 #ifdef PENSTOCK_WITH_ZSTD
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -112,24 +114,29 @@ class CompressedInput {
 // Keeps a window of the decompressed stream; it grows only when the stream has filled it.
 class DecompressingReader : public ForwardReader {
  public:
+  explicit DecompressingReader(std::string uri) : uri_(std::move(uri)) {}
+
   Result<ConstBytes> at(std::uint64_t offset, std::size_t size) final {
     if (offset < start_) return fail(ErrorCode::kInvalidArgument, "a compressed stream is only read forward");
-    while (!ended_ && !holds(offset, size)) {
-      if (failure_) return std::unexpected(*failure_);
+    while (!ended_ && !failure_ && !holds(offset, size)) {
       make_room(offset);
       const auto produced = produce(MutableBytes(window_).subspan(filled_));
       if (!produced) {
         failure_ = produced.error();
-        continue;
+        break;
       }
+      sum_up(ConstBytes(window_).subspan(filled_, *produced));
       filled_ += *produced;
-      ended_ = *produced == 0;
+      if (*produced == 0) finish();
     }
+    if (failure_ && !holds(offset, size)) return std::unexpected(*failure_);
     const auto from = static_cast<std::size_t>(std::min<std::uint64_t>(offset - start_, filled_));
     return ConstBytes(window_).subspan(from, std::min(size, filled_ - from));
   }
 
   std::uint64_t end() const final { return start_ + filled_; }
+  std::vector<std::uint32_t> checksums() const final { return sums_; }
+  void expect(std::span<const std::uint32_t> sums) final { expected_ = sums; }
 
  protected:
   // Decompresses the next bytes to `out`, which is not empty; none only at the (verified) end.
@@ -137,7 +144,8 @@ class DecompressingReader : public ForwardReader {
 
  private:
   bool holds(std::uint64_t offset, std::size_t size) const {
-    return offset <= end() && size <= end() - offset;
+    const std::uint64_t trusted = expected_.empty() ? end() : compared_;
+    return offset <= trusted && size <= trusted - offset;
   }
 
   void make_room(std::uint64_t offset) {
@@ -148,17 +156,57 @@ class DecompressingReader : public ForwardReader {
     if (filled_ == window_.size()) window_.resize(std::max(kPiece, window_.size() * 2));
   }
 
+  void sum_up(ConstBytes bytes) {
+    while (!bytes.empty()) {
+      const std::size_t size = std::min(bytes.size(), kChecksummed - summed_);
+      sum_ = crc32c(bytes.first(size), sum_);
+      summed_ += size;
+      bytes = bytes.subspan(size);
+      if (summed_ == kChecksummed) compare();
+    }
+  }
+
+  void compare() {
+    if (!expected_.empty() && (sums_.size() >= expected_.size() || expected_[sums_.size()] != sum_) &&
+        !failure_)
+      failure_ = Error{ErrorCode::kCorrupt,
+                       "the compressed shard holds other bytes than when it was indexed",
+                       {uri_, static_cast<std::int64_t>(compared_), static_cast<std::int64_t>(summed_), -1},
+                       false};
+    if (!failure_) compared_ += summed_;
+    sums_.push_back(sum_);
+    sum_ = 0;
+    summed_ = 0;
+  }
+
+  void finish() {
+    if (summed_ > 0) compare();
+    ended_ = !failure_;
+    if (ended_ && !expected_.empty() && sums_.size() != expected_.size())
+      failure_ = Error{ErrorCode::kTruncated,
+                       "the compressed shard ends sooner than when it was indexed",
+                       {uri_, static_cast<std::int64_t>(compared_), 0, -1},
+                       false};
+  }
+
+  std::string uri_;
   std::vector<std::byte> window_;
   std::uint64_t start_ = 0;
   std::size_t filled_ = 0;
   bool ended_ = false;
   std::optional<Error> failure_;
+  std::span<const std::uint32_t> expected_;
+  std::vector<std::uint32_t> sums_;
+  std::uint32_t sum_ = 0;       // of the piece that is not full yet
+  std::size_t summed_ = 0;      // its bytes
+  std::uint64_t compared_ = 0;  // bytes of all full pieces
 };
 
 class GzipReader final : public DecompressingReader {
  public:
   GzipReader(Object& object, std::string uri)
-      : input_(object, std::move(uri)),
+      : DecompressingReader(uri),
+        input_(object, std::move(uri)),
         ready_(inflateInit2(&stream_, kGzipOnly) == Z_OK) {}
   GzipReader(const GzipReader&) = delete;
   ~GzipReader() override {
@@ -207,7 +255,10 @@ class GzipReader final : public DecompressingReader {
 #ifdef PENSTOCK_WITH_ZSTD
 class ZstdReader final : public DecompressingReader {
  public:
-  ZstdReader(Object& object, std::string uri) : input_(object, std::move(uri)), context_(ZSTD_createDCtx()) {
+  ZstdReader(Object& object, std::string uri)
+      : DecompressingReader(uri),
+        input_(object, std::move(uri)),
+        context_(ZSTD_createDCtx()) {
     if (context_) ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, kWindowLogMost);
   }
 

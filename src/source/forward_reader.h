@@ -5,8 +5,10 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.h"
 #include "penstock/result.h"
@@ -31,7 +33,15 @@ class ForwardReader {
   // Where the stream ends: known (and, of a compressed one, verified) once at() gave fewer bytes
   // than it was asked for.
   virtual std::uint64_t end() const = 0;
+
+  // Of a compressed stream, whose own checksum stands at its end: CRC32C of every kChecksummed bytes
+  // as they are uncompressed (the last: of what is left), all of them once the end was reached.
+  virtual std::vector<std::uint32_t> checksums() const { return {}; }
+  // They were these when it was indexed: at() gives no byte that has not been compared.
+  virtual void expect(std::span<const std::uint32_t>) {}
 };
+
+constexpr std::size_t kChecksummed = 1 << 20;
 
 // `object` is borrowed and outlives the reader; `uri` is for errors.
 std::unique_ptr<ForwardReader> make_object_reader(Object& object);

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::string_view kMagic = "PENSREC1";
+constexpr std::string_view kMagic = "PENSREC2";
 constexpr std::size_t kAlignment = 8;  // of every column, so that it can be used where it lies
 
 // Columns one after another, each padded to the alignment.
@@ -111,6 +111,8 @@ RecordIndex RecordIndex::build(const std::vector<std::string>& paths,
     out.number(versions[i].size);
     out.number(static_cast<std::uint64_t>(versions[i].modified_ns));
     out.number(contents[i].samples());
+    out.number(contents[i].checksums.size());
+    out.column(contents[i].checksums);
   }
   for (const std::string& name : names) out.text(name);
   out.column(counts);
@@ -195,6 +197,7 @@ Result<RecordIndex> RecordIndex::parse(std::vector<std::byte> bytes) {
     const std::uint64_t count = in.number();
     if (count > samples - index.sample_count_) return damaged();
     index.sample_count_ += count;
+    shard.checksums = in.column<std::uint32_t>(in.number());
     index.shards_.push_back(std::move(shard));
   }
   for (std::uint64_t i = 0; i < fields && in.ok(); ++i) index.field_names_.emplace_back(in.text());

@@ -24,6 +24,7 @@ struct ShardContents {
   std::string keys;                             // of all samples, one after another
   std::vector<std::uint64_t> key_ends;
   std::vector<std::string> field_names;
+  std::vector<std::uint32_t> checksums;  // of a compressed shard (ForwardReader::checksums)
 
   std::uint64_t samples() const { return first_members.size(); }
 };
@@ -32,6 +33,7 @@ struct ShardInfo {
   std::string path;
   ObjectVersion version;
   std::uint64_t first_sample = 0;
+  std::span<const std::uint32_t> checksums;
 };
 
 class RecordIndex {

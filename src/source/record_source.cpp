@@ -46,7 +46,7 @@ RecordSource::RecordSource(std::shared_ptr<const Store> store, std::string uri, 
 // One compressed shard makes them all streams: an order cannot treat some samples otherwise.
 void RecordSource::cut_into_blocks() {
   for (const ShardInfo& shard : index_.shards())
-    streams_.push_back({shard.path, shard.version.modified_ns, shard.version.size});
+    streams_.push_back({shard.path, shard.version.modified_ns, shard.version.size, shard.checksums});
   for_each_run(index_, [&](std::size_t shard, std::uint64_t, std::uint64_t last, std::uint64_t begin_byte,
                            std::uint64_t end_byte) {
     blocks_.push_back({static_cast<std::uint32_t>(shard), begin_byte, end_byte});

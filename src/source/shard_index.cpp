@@ -33,6 +33,15 @@ Status check_named_by_compression(Object& object, const std::string& path) {
               {path, 0, static_cast<std::int64_t>(magic.size()), -1});
 }
 
+// Of a compressed stream, so that its own checksum is verified and ours are complete.
+Status read_rest(ForwardReader& reader) {
+  for (std::uint64_t at = reader.end();; at = reader.end()) {
+    const auto rest = reader.at(at, 1);
+    if (!rest) return std::unexpected(rest.error());
+    if (rest->empty()) return {};
+  }
+}
+
 // Scans the shards, several at a time: each is a long walk of short reads.
 class ShardScans {
  public:
@@ -85,9 +94,12 @@ class ShardScans {
     PENSTOCK_CHECK(check_named_by_compression(**object, path));
     const auto reader = make_forward_reader(**object, path, compression_of_name(path));
     PENSTOCK_CHECK(scan_(*reader, path, contents[shard]));
+    PENSTOCK_CHECK(read_rest(*reader));
+    contents[shard].checksums = reader->checksums();
     const auto now = (*object)->version_now();
     if (now && *now != versions[shard])
-      return fail(ErrorCode::kChanged, "shard changed while it was indexed", {path, -1, -1, -1});
+      return fail(ErrorCode::kChanged, "shard changed while it was indexed",
+                  {path, 0, static_cast<std::int64_t>(now->size), -1});
     return {};
   }
 
