@@ -19,8 +19,8 @@ def images(batch_size, threads, antialias, verify=True):
 
 
 def stored_bytes(batch_size, threads, verify=True):
-    loader = ps.Loader(ps.TFRecord(SHARDS, verify=verify), fields=FIELDS, batch_size=batch_size, shuffle=True,
-                       seed=0, threads=threads, memory="1GiB")
+    loader = ps.Loader(ps.TFRecord(SHARDS, verify=verify, kinds={"image/encoded": "bytes"}), fields=FIELDS,
+                       batch_size=batch_size, shuffle=True, seed=0, threads=threads, memory="1GiB")
     return lambda: iter(loader)
 
 

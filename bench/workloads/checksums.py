@@ -6,7 +6,7 @@ import places
 from workloads.image_epoch import BATCH, THREADS
 from workloads.workload import Case, Column, Workload
 
-PAIRS = 5
+PAIRS = 9
 
 
 def rate(epoch):
