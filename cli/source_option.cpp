@@ -52,8 +52,18 @@ void add_threads_option(CLI::App& app, unsigned& threads) {
 Result<SourcePtr> open(const SourceOption& option, Index index, std::vector<Error>* bad_shards) {
   Opening opening = look(option, index != Index::kFresh, bad_shards != nullptr);
   // What an earlier run knew fits sizes and times: the bytes have not been looked at.
-  if (index == Index::kCompared && opening.source && (*opening.source)->index_was_kept())
+  if (index == Index::kCompared && opening.source && (*opening.source)->index_was_kept()) {
+    const SourcePtr known = *opening.source;
     opening = look(option, false, bad_shards != nullptr);
+    if (opening.source && (*opening.source)->fingerprint() != known->fingerprint())
+      opening.bad_shards.push_back(
+          {ErrorCode::kChanged,
+           fmt::format("the index of an earlier run knows other samples ({}) than there are ({}), "
+                       "though no file's size or time has changed",
+                       known->size(), (*opening.source)->size()),
+           {option.uri, 0, 0, -1},
+           false});
+  }
   for (const std::string& warning : opening.warnings) fmt::print(stderr, "penstock: warning: {}\n", warning);
   if (bad_shards) *bad_shards = std::move(opening.bad_shards);
   return std::move(opening.source);

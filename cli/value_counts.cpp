@@ -13,6 +13,7 @@ constexpr std::size_t kMostValues = 100'000;
 void ValueCounts::add(const View& value) {
   ++samples_;
   if (!value.is_image) {
+    if (value.dtype != DType::kInt64) return;
     std::int64_t integer = 0;  // a label is one int64, whatever it was stored as
     std::memcpy(&integer, value.data, sizeof(integer));
     moments_.add(static_cast<double>(integer));

@@ -32,7 +32,8 @@ nb::object or_none(std::int64_t value) { return value < 0 ? nb::none() : nb::obj
 }  // namespace
 
 nb::str file_text(const std::string& text) {
-  PyObject* decoded = PyUnicode_DecodeFSDefaultAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+  PyObject* decoded =
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape");
   if (decoded == nullptr) throw nb::python_error();
   return nb::steal<nb::str>(decoded);
 }

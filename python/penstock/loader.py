@@ -55,7 +55,8 @@ class Loader:
     Samples of different size
         collate: "stack" (all have one shape), "pad" (each field that varies is padded with
         `pad_value` to the largest of the batch and followed by a field ``<name>_lengths``), "list"
-        (such a field is a list of arrays), or a function that gets the list of samples. bucket_by:
+        (such a field is a list of arrays), or a function that gets the list of samples (empty where
+        all were bad and other ranks must not get out of step). bucket_by:
         a field whose stored length, or one number a sample, brings samples of like length into
         one batch; every sample still comes once an epoch.
     Result

@@ -1,5 +1,7 @@
 #include "base/machine.h"
 
+#include <sys/resource.h>
+
 #include <sched.h>
 #include <unistd.h>
 
@@ -128,6 +130,12 @@ std::uint64_t free_memory_bytes() {
     if (limit && used) available = std::min(available, *limit > *used ? *limit - *used : 0);
   }
   return available;
+}
+
+std::uint64_t open_file_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 1 << 20;
+  return limit.rlim_cur;
 }
 
 }  // namespace penstock

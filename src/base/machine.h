@@ -11,4 +11,7 @@ unsigned usable_cpus();
 // Memory that the cgroup or the machine has free, in bytes.
 std::uint64_t free_memory_bytes();
 
+// How many files this process may have open at one time.
+std::uint64_t open_file_limit();
+
 }  // namespace penstock

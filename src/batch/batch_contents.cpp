@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+
+#include "base/checked_math.h"
 
 #include "transform/write_slot.h"
 
@@ -22,7 +25,7 @@ Shape enclosing_shape(const std::vector<Part>& parts, const std::vector<bool>& l
 std::uint64_t bytes_of(const std::vector<Part>& parts) {
   std::uint64_t sum = 0;
   for (const Part& part : parts)
-    if (part.data) sum += part.spec.bytes();
+    if (part.data) sum += part.spec.bytes() + kBytesAPartTakes;
   return sum;
 }
 
@@ -81,13 +84,12 @@ VariableRoom::Answer pad_parts(const SlotLayout& layout, BatchContents& contents
     const auto kept = static_cast<std::uint64_t>(parts.size()) -
                       static_cast<std::uint64_t>(std::ranges::count(left_out, true));
     const ArraySpec each{dtype, shape};
-    // Each part was in memory, so one extent fits; all the largest ones together need not.
-    std::uint64_t bytes = size_of(dtype) * kept;
-    for (const std::int64_t extent : shape) {
-      bytes *= static_cast<std::uint64_t>(extent);
-      if (bytes > room.most_bytes_a_batch()) return VariableRoom::Answer::kNever;
-    }
-    bytes = std::max<std::uint64_t>(bytes, 1);
+    // Extents come from files, and those of an array without elements cost it nothing.
+    std::optional<std::uint64_t> product = size_of(dtype) * kept;
+    for (const std::int64_t extent : shape)
+      if (product) product = checked_multiply(*product, static_cast<std::uint64_t>(extent));
+    if (!product || *product > room.most_bytes_a_batch()) return VariableRoom::Answer::kNever;
+    const std::uint64_t bytes = std::max<std::uint64_t>(*product, 1);
     if (const auto answer = room.take(contents.room, bytes); answer != VariableRoom::Answer::kYes)
       return answer;
     MemoryBlock block = MemoryBlock::allocate(bytes);

@@ -11,6 +11,8 @@
 
 namespace penstock {
 
+constexpr std::uint64_t kBytesAPartTakes = 128;  // besides its elements
+
 struct Part {
   ArraySpec spec;
   std::unique_ptr<std::byte[]> data;

@@ -147,6 +147,8 @@ Status check_json(ConstBytes bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   // To nlohmann's parser a zero byte is the end, whatever follows.
   if (const auto zero = text.find('\0'); zero != text.npos) return corrupt("JSON: zero byte", zero);
+  // ... and a byte order mark is nothing, which to others (Python's among them) is an error.
+  if (text.starts_with("\xEF\xBB\xBF")) return corrupt("JSON: byte order mark", 0);
   std::size_t read = 0;
   JsonCheck check(read);
   const CountingIterator begin{text.data(), &read}, end{text.data() + text.size(), &read};

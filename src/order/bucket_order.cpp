@@ -44,11 +44,13 @@ class BucketOrder final : public EpochOrder {
     const std::uint64_t begin = number * window_, count = std::min(window_, size() - begin);
     std::vector<std::uint64_t> length(count);
     for (std::uint64_t i = 0; i < count; ++i) length[i] = (*lengths_)[inner_->sample_at(begin + i)];
+    // What does not fill a run (the epoch's end) stays last and is not sorted in: whatever drop_last
+    // leaves out is chance, not always the longest.
+    const std::uint64_t runs = count / run_;
     Window sorted(count);
     std::iota(sorted.begin(), sorted.end(), 0u);
-    std::ranges::stable_sort(sorted, {}, [&](std::uint32_t i) { return length[i]; });
-    // A run that is not full (the epoch's end) stays last, so that all others begin a batch.
-    const std::uint64_t runs = count / run_;
+    const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(runs * run_);
+    std::ranges::stable_sort(sorted.begin(), end, {}, [&](std::uint32_t i) { return length[i]; });
     if (runs == 0) return sorted;
     const Permutation order(runs, derive_key(seed_, epoch_, KeyPurpose::kRuns, number));
     Window out;
@@ -57,7 +59,7 @@ class BucketOrder final : public EpochOrder {
       const auto first = sorted.begin() + static_cast<std::ptrdiff_t>(order(i) * run_);
       out.insert(out.end(), first, first + static_cast<std::ptrdiff_t>(run_));
     }
-    out.insert(out.end(), sorted.begin() + static_cast<std::ptrdiff_t>(runs * run_), sorted.end());
+    out.insert(out.end(), end, sorted.end());
     return out;
   }
 

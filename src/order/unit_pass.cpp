@@ -34,7 +34,6 @@ std::vector<std::uint64_t> interleaved(const OrderSpec& spec, std::uint64_t pass
   std::vector<std::uint64_t> order;
   for (std::uint64_t group = 0; group < shuffled.size(); group += together) {
     const std::uint64_t end = std::min<std::uint64_t>(group + together, shuffled.size());
-    const std::uint64_t before = order.size();
     for (std::uint64_t round = 0;; ++round) {
       const std::uint64_t at_round = order.size();
       for (std::uint64_t i = group; i < end; ++i) {
@@ -43,7 +42,6 @@ std::vector<std::uint64_t> interleaved(const OrderSpec& spec, std::uint64_t pass
       }
       if (order.size() == at_round) break;
     }
-    if (order.size() == before) break;
   }
   return order;
 }

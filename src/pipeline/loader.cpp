@@ -18,6 +18,9 @@ namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kLargestBatch = 1 << 24;
+constexpr std::uint64_t kMostOpenObjects = 64;  // by each worker
+constexpr std::uint64_t kLargestWindow = 1 << 24;
+constexpr std::uint64_t kLongestRun = std::uint64_t{1} << 40;
 constexpr std::size_t kErrorsListed = 100;
 constexpr double kShareOfWaiting = 0.05;  // a consumer that waits less than this is the slow one
 
@@ -32,6 +35,8 @@ Status check_options(const LoaderOptions& options) {
   if (options.world_size == 0 || options.rank >= options.world_size)
     return bad_option(fmt::format("rank {} of world_size {}", options.rank, options.world_size));
   if (options.threads > 1024) return bad_option(fmt::format("threads={}: at most 1024", options.threads));
+  if (options.shuffle_window == 0 || options.shuffle_window > kLargestWindow)
+    return bad_option(fmt::format("shuffle_window={}: from 1 to {}", options.shuffle_window, kLargestWindow));
   if (!(options.max_skip >= 0 && options.max_skip <= 1))
     return bad_option(fmt::format("max_skip={}: a share from 0 to 1", options.max_skip));
   return {};
@@ -157,7 +162,7 @@ class PipelineLoader final : public Loader {
     if (state.position > 0 && state.list != list_fingerprint(order_))
       return bad_option("the state belongs to another list of the sampler's");
     if (state.position > epoch_positions()) return bad_option("the state is past the end of the epoch");
-    if ((state.bucket_run == 0) != (order_.bucket_run == 0))
+    if ((state.bucket_run == 0) != (order_.bucket_run == 0) || state.bucket_run > kLongestRun)
       return bad_option("the state belongs to another order (bucket_by differs)");
     // The order stays what it was, also where batches or ranks are others now.
     order_.bucket_run = state.bucket_run;
@@ -388,6 +393,8 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
       options.memory_bytes ? options.memory_bytes : std::max(free_memory_bytes() / 4 / local, 64 * kMiB);
   auto ledger = std::make_shared<Ledger>(memory);
   const unsigned threads = options.threads ? options.threads : std::max(1u, usable_cpus() / local);
+  // Shards stay open, but half of what the process may have open is left to others.
+  plan->most_open_objects = std::clamp<std::uint64_t>(open_file_limit() / 2 / threads, 1, kMostOpenObjects);
   std::unique_ptr<StreamBlocks> streams;
   StreamPlan stream_plan{.prefetch = options.prefetch};
   if (source->is_forward_only()) {

@@ -14,9 +14,9 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kMostOpenObjects = 64;
 constexpr std::uint64_t kWorthReadingOver = 64 << 10;  // a gap that costs less than another read
 constexpr std::uint64_t kBytesATextTakes = 32;         // besides its characters
+constexpr std::uint64_t kJsonCheckTakes = 16;          // times the text, for the names of its keys
 
 bool is_text(FieldKind kind) { return kind >= FieldKind::kText; }
 
@@ -80,7 +80,7 @@ Status SampleWorker::make_sample(std::uint64_t sample, const Target& target) {
   try {
     for (std::size_t field = 0; field < plan_.fields.size() && status; ++field) {
       if (plan_.fields[field].derive_from >= 0) continue;  // made together with what it derives from
-      where_ = {};
+      where_ = {plan_.source->uri(), -1, -1, -1};
       status = make_field(field, sample, target);
     }
   } catch (const std::bad_alloc&) {  // from the standard library; our own memory comes from the ledger
@@ -115,6 +115,7 @@ Status SampleWorker::make_field(std::size_t field, std::uint64_t sample, const T
           target);
     const auto found = find_bytes(plan, sample);
     if (!found) return std::unexpected(found.error());
+    if (plan.kind == FieldKind::kJson) PENSTOCK_CHECK(scratch_.charge(found->bytes.size() * kJsonCheckTakes));
     if (auto status = check_text(plan.kind, found->bytes); !status) {
       // Where a value stands within a record is not known; the record is.
       if (plan.form == FieldForm::kRecord) status.error().where.offset = -1;
@@ -294,7 +295,7 @@ Result<Object*> SampleWorker::open(const Extent& extent) {
     object_ = std::move(*object);
     return object_.get();
   }
-  if (shared_objects_.size() >= kMostOpenObjects) shared_objects_.clear();
+  if (shared_objects_.size() >= plan_.most_open_objects) shared_objects_.clear();
   return (shared_objects_[extent.object] = std::move(*object)).get();
 }
 
@@ -416,7 +417,7 @@ Status SampleWorker::keep_part(std::size_t field, const View& value, const Targe
                 fmt::format("sample is {} {}, the batch has {} with {} axes", name_of(part.spec.dtype),
                             part.spec.shape, name_of(wanted.dtype), wanted.shape.size()));
   const std::uint64_t bytes = part.spec.bytes();
-  PENSTOCK_CHECK(take_room(*target.batch, bytes));
+  PENSTOCK_CHECK(take_room(*target.batch, bytes + kBytesAPartTakes));
   part.data = std::make_unique_for_overwrite<std::byte[]>(bytes);
   PENSTOCK_CHECK(plan.program.store(value, part.spec, {part.data.get(), bytes}));
   if (const int lengths = layout.lengths_of(place); lengths >= 0) {

@@ -36,6 +36,7 @@ struct SamplePlan {
   std::vector<int> delivered_as;  // index in the batch, -1 where it is not delivered
   std::int64_t opened_at_ns = 0;  // wall clock, to tell a stale index from a file changed in use
   std::uint64_t seed = 0;
+  std::size_t most_open_objects = 16;  // by each worker
 };
 
 // A batch that samples are made into.

@@ -242,6 +242,7 @@ Result<bool> Scheduler::make_one(OpenBatch& batch, std::uint64_t index, SampleWo
   for (int attempt = 0; attempt < kStandInTries; ++attempt) {
     // From the same order, so that a sampler or weights hold for stand-ins too.
     const auto stand_in = make(task.order->sample_at(draws.below(task.order->size())));
+    if (!stand_in && worker.is_batch_too_large()) return stand_in;
     if (!stand_in) continue;
     if (!*stand_in) return false;
     std::lock_guard lock(batch.trouble);

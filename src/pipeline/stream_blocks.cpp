@@ -34,8 +34,11 @@ Result<StreamPlan> plan_streams(const Source& source, const StreamRequest& reque
   const std::uint64_t window = std::max<std::uint64_t>(request.window_units, 1);
   plan.decoders = std::min<std::size_t>(source.streams().size(), window + 2);
   plan.decoder_bytes = plan.decoders * (zstd ? kZstdDecoder : kGzipDecoder);
+  // Of a subset, the blocks that it touches.
+  const auto units = source.units();
+  const std::size_t touched = units ? units->first_sample.size() - 1 : sizes.size();
   const double samples_a_block =
-      std::max(1.0, static_cast<double>(source.size()) / static_cast<double>(sizes.size()));
+      std::max(1.0, static_cast<double>(source.size()) / static_cast<double>(touched));
   const double samples_a_window = samples_a_block * static_cast<double>(window);
   const auto bytes_with = [&](std::uint64_t prefetch) {
     // All windows that samples of this many batches can be in.
@@ -129,31 +132,38 @@ Status StreamBlocks::open(Decoder& decoder, std::uint32_t stream) {
 
 // Also keeps the blocks it comes past: in a window they are wanted too.
 Result<StreamBlocks::BlockPtr> StreamBlocks::read_up_to(Decoder& decoder, std::size_t block) {
-  if (decoder.damage) return std::unexpected(*decoder.damage);
-  if (!decoder.reader || decoder.next_block > block)
-    PENSTOCK_CHECK(open(decoder, source_.blocks()[block].stream));
-  if (block - decoder.next_block > kWorthKeeping) decoder.next_block = block - kWorthKeeping;
   const std::vector<StreamBlock>& blocks = source_.blocks();
-  BlockPtr last;
-  for (; decoder.next_block <= block; ++decoder.next_block) {
+  const std::uint32_t stream = blocks[block].stream;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto bad = damaged_.find(stream); bad != damaged_.end() && bad->second.first_block <= block)
+      return std::unexpected(bad->second.error);
+  }
+  if (!decoder.reader || decoder.next_block > block) PENSTOCK_CHECK(open(decoder, stream));
+  if (block - decoder.next_block > kWorthKeeping) decoder.next_block = block - kWorthKeeping;
+  while (true) {
     const std::size_t number = decoder.next_block;
     auto made = read(decoder, number);
-    const bool is_last = number + 1 == blocks.size() || blocks[number + 1].stream != blocks[number].stream;
     if (!made) {
       decoder.reader.reset();
       const ErrorCode code = made.error().code;
-      if (code == ErrorCode::kCorrupt || code == ErrorCode::kTruncated) decoder.damage = made.error();
+      const std::lock_guard lock(mutex_);
+      if (code == ErrorCode::kCorrupt || code == ErrorCode::kTruncated)
+        damaged_.try_emplace(stream, number, made.error());
       return made;
     }
-    last = std::move(*made);
-    if (is_last) {
+    ++decoder.next_block;
+    if (decoder.next_block == blocks.size() || blocks[decoder.next_block].stream != stream) {
       decoder.reader.reset();
       decoder.object.reset();
     }
-    const std::lock_guard lock(mutex_);
-    kept_.insert_or_assign(number, Entry{last, ++now_});
+    {
+      const std::lock_guard lock(mutex_);
+      kept_.insert_or_assign(number, Entry{*made, ++now_});
+    }
+    if (number == block) return made;
+    // What was only passed is not held while more is asked for: another may need its memory.
   }
-  return last;
 }
 
 Result<StreamBlocks::BlockPtr> StreamBlocks::read(Decoder& decoder, std::size_t number) {
@@ -165,7 +175,8 @@ Result<StreamBlocks::BlockPtr> StreamBlocks::read(Decoder& decoder, std::size_t 
     taken.error().where = where;
     return std::unexpected(std::move(taken).error());
   }
-  auto block = std::make_shared<Block>(*this, number, wanted.begin_byte, size);
+  auto block = std::make_shared<Block>(*this, number, wanted.begin_byte, size);  // gives back what it took
+  block->bytes.reserve(size);
   while (block->bytes.size() < size) {
     const std::uint64_t at = block->bytes.size();
     const auto piece = decoder.reader->at(wanted.begin_byte + at, std::min(kPiece, size - at));

@@ -13,7 +13,6 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -50,9 +49,7 @@ class StreamBlocks {
         : owner(owner_),
           number(number_),
           begin_byte(begin),
-          size(size_) {
-      bytes.reserve(size);
-    }
+          size(size_) {}
     Block(const Block&) = delete;
     ~Block() { owner.give_back(size); }
 
@@ -75,8 +72,7 @@ class StreamBlocks {
     std::mutex mutex;  // one reads at a time
     std::unique_ptr<Object> object;
     std::unique_ptr<ForwardReader> reader;
-    std::size_t next_block = 0;   // the first that it has not passed
-    std::optional<Error> damage;  // of the stream: trying again would only take long
+    std::size_t next_block = 0;  // the first that it has not passed
     std::uint64_t last_use = 0;
   };
   struct Entry {
@@ -103,6 +99,12 @@ class StreamBlocks {
   std::uint64_t live_bytes_ = 0;
   std::mutex mutex_;
   std::uint64_t now_ = 0;
+  // From which block on a stream cannot be read: trying again would only take long.
+  struct Damage {
+    std::size_t first_block;
+    Error error;
+  };
+  std::unordered_map<std::uint32_t, Damage> damaged_;
   std::unordered_map<std::size_t, Entry> kept_;
   std::unordered_map<std::uint32_t, std::shared_ptr<Decoder>> decoders_;
 };

@@ -69,6 +69,17 @@ class MixSource final : public Source {
     const Place place = find(sample);
     return place.part->stored_bytes_of(place.sample);
   }
+  std::shared_ptr<const StorageUnits> units() const override {
+    auto units = std::make_shared<StorageUnits>();
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const auto own = parts_[i]->units();
+      if (!own) return nullptr;
+      for (std::size_t unit = 0; unit + 1 < own->first_sample.size(); ++unit)
+        units->first_sample.push_back(first_[i] + own->first_sample[unit]);
+    }
+    units->first_sample.push_back(size_);
+    return units;
+  }
   const Mixture* mixture() const override { return mixture_.weights.empty() ? nullptr : &mixture_; }
   bool index_was_kept() const override {
     return std::ranges::any_of(parts_, [](const SourcePtr& part) { return part->index_was_kept(); });

@@ -1,5 +1,7 @@
 #include "source/record_index.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -12,6 +14,7 @@ namespace penstock {
 namespace {
 
 constexpr std::string_view kMagic = "PENSREC2";
+constexpr std::size_t kMostFields = 4096;
 constexpr std::size_t kAlignment = 8;  // of every column, so that it can be used where it lies
 
 // Columns one after another, each padded to the alignment.
@@ -75,9 +78,9 @@ bool is_ascending(std::span<const std::uint64_t> values) {
 
 }  // namespace
 
-RecordIndex RecordIndex::build(const std::vector<std::string>& paths,
-                               const std::vector<ObjectVersion>& versions,
-                               std::vector<ShardContents> contents) {
+Result<RecordIndex> RecordIndex::build(const std::vector<std::string>& paths,
+                                       const std::vector<ObjectVersion>& versions,
+                                       std::vector<ShardContents> contents) {
   // Each shard has numbered its fields by itself; here they get one list.
   std::vector<std::string> names;
   std::vector<std::uint64_t> counts;
@@ -88,6 +91,8 @@ RecordIndex RecordIndex::build(const std::vector<std::string>& paths,
       const auto found = std::ranges::find(names, name);
       place.push_back(static_cast<std::uint16_t>(found - names.begin()));
       if (found == names.end()) {
+        if (names.size() >= kMostFields)
+          return fail(ErrorCode::kTooLarge, fmt::format("more than {} fields over all shards", kMostFields));
         names.push_back(name);
         counts.push_back(0);
       }
@@ -171,7 +176,7 @@ RecordIndex RecordIndex::build(const std::vector<std::string>& paths,
   contents.clear();
   const std::uint64_t checksum = crc32c(out.bytes());
   out.number(checksum);
-  return *parse(out.take());
+  return parse(out.take());
 }
 
 Result<RecordIndex> RecordIndex::parse(std::vector<std::byte> bytes) {
@@ -186,7 +191,7 @@ Result<RecordIndex> RecordIndex::parse(std::vector<std::byte> bytes) {
   in.text(kMagic.size());
   const std::uint64_t shards = in.number(), fields = in.number(), samples = in.number(),
                       members = in.number(), key_bytes = in.number();
-  if (shards > body.size() || fields > 65'536 || samples > body.size() || members > body.size())
+  if (shards > body.size() || fields > kMostFields || samples > body.size() || members > body.size())
     return damaged();
   for (std::uint64_t i = 0; i < shards && in.ok(); ++i) {
     ShardInfo shard;
@@ -217,8 +222,24 @@ Result<RecordIndex> RecordIndex::parse(std::vector<std::byte> bytes) {
           index.first_members_.end() &&
       is_ascending(index.key_ends_) && (index.key_ends_.empty() || index.key_ends_.back() == key_bytes) &&
       std::ranges::all_of(index.fields_, [&](std::uint16_t field) { return field < fields; });
-  if (!consistent) return damaged();
+  if (!consistent || !index.has_sound_extents()) return damaged();
   return index;
+}
+
+// Members stand one behind another within their shard.
+bool RecordIndex::has_sound_extents() const {
+  for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
+    const std::uint64_t first = shards_[shard].first_sample, last = first + samples_of_shard(shard);
+    // How long a compressed shard is uncompressed is not known here.
+    const std::uint64_t end =
+        shards_[shard].checksums.empty() ? shards_[shard].version.size : std::uint64_t{1} << 62;
+    std::uint64_t before = 0;
+    for (std::uint64_t at = first_members_[first]; at < first_members_[last]; ++at) {
+      if (offsets_[at] < before || lengths_[at] > end || offsets_[at] > end - lengths_[at]) return false;
+      before = offsets_[at] + lengths_[at];
+    }
+  }
+  return true;
 }
 
 std::size_t RecordIndex::shard_of(std::uint64_t sample) const {

@@ -43,8 +43,9 @@ class RecordIndex {
     std::uint16_t field = 0;
   };
 
-  static RecordIndex build(const std::vector<std::string>& paths, const std::vector<ObjectVersion>& versions,
-                           std::vector<ShardContents> contents);
+  static Result<RecordIndex> build(const std::vector<std::string>& paths,
+                                   const std::vector<ObjectVersion>& versions,
+                                   std::vector<ShardContents> contents);
   // A damaged, foreign or older one is an error, never half an index.
   static Result<RecordIndex> parse(std::vector<std::byte> bytes);
   ConstBytes bytes() const { return *bytes_; }
@@ -68,6 +69,8 @@ class RecordIndex {
   std::uint64_t stored_bytes() const { return stored_bytes_; }
 
  private:
+  bool has_sound_extents() const;
+
   std::shared_ptr<const std::vector<std::byte>> bytes_;
   std::vector<ShardInfo> shards_;
   std::vector<std::string> field_names_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/limits.h"
-#include "source/kept_index.h"
 
 namespace penstock {
 namespace {
@@ -36,7 +35,6 @@ RecordSource::RecordSource(std::shared_ptr<const Store> store, std::string uri, 
     : index_(std::move(opened.index)),
       store_(std::move(store)),
       uri_(std::move(uri)),
-      kept_path_(std::move(opened.kept_path)),
       was_kept_(opened.was_kept) {
   for (const ShardInfo& shard : index_.shards())
     compressed_ = compressed_ || compression_of_name(shard.path) != Compression::kNone;
@@ -70,8 +68,6 @@ std::shared_ptr<const StorageUnits> RecordSource::units() const {
   units->first_sample.push_back(size());
   return units;
 }
-
-void RecordSource::forget_kept_index() const { forget_index(kept_path_); }
 
 Extent RecordSource::extent_of(std::uint64_t sample, const RecordIndex::Member& member) const {
   const ShardInfo& shard = index_.shards()[index_.shard_of(sample)];

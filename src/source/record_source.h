@@ -20,7 +20,6 @@ class RecordSource : public Source {
   const std::vector<StreamBlock>& blocks() const override { return blocks_; }
   const std::vector<Stream>& streams() const override { return streams_; }
   bool index_was_kept() const override { return was_kept_; }
-  void forget_kept_index() const override;
   const Store& store() const override { return *store_; }
 
  protected:
@@ -36,7 +35,6 @@ class RecordSource : public Source {
 
   std::shared_ptr<const Store> store_;
   std::string uri_;
-  std::string kept_path_;
   bool was_kept_ = false;
   bool compressed_ = false;
   std::vector<StreamBlock> blocks_;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <thread>
 
@@ -76,7 +77,14 @@ class ShardScans {
     while (!stop_) {
       const std::size_t shard = next_++;
       if (shard >= set_.paths.size()) break;
-      if (auto status = scan_one(shard); !status) {
+      Status status;
+      try {
+        status = scan_one(shard);
+      } catch (const std::bad_alloc&) {
+        status =
+            fail(ErrorCode::kNoMemory, "no memory left to index the shard", {set_.paths[shard], 0, 0, -1});
+      }
+      if (!status) {
         errors[shard] = std::move(status).error();
         if (stop_at_error) stop_ = true;
       }
@@ -194,7 +202,12 @@ Result<OpenedIndex> open_shard_index(const Store& store, const ShardSet& set, co
     whole = false;
     options.on_bad_shard(*error);
   }
-  opened.index = RecordIndex::build(set.paths, scans.versions, std::move(scans.contents));
+  auto index = RecordIndex::build(set.paths, scans.versions, std::move(scans.contents));
+  if (!index) {
+    index.error().where = {set.uri, 0, 0, -1};
+    return std::unexpected(std::move(index).error());
+  }
+  opened.index = std::move(*index);
   if (whole && !opened.kept_path.empty()) keep_index(opened.kept_path, opened.index.bytes());
   return opened;
 }

@@ -90,6 +90,10 @@ Result<SourcePtr> subset(SourcePtr source, std::vector<std::uint64_t> indices) {
   if (source->mixture() != nullptr)
     return fail(ErrorCode::kInvalidArgument, "a weighted mixture has no subset; take it of the parts",
                 {source->uri(), -1, -1, -1});
+  if (source->is_forward_only() && !std::ranges::is_sorted(indices))
+    return fail(ErrorCode::kUnsupported,
+                "compressed shards can only be read forward: indices of a subset must be in ascending order",
+                {source->uri(), -1, -1, -1});
   if (indices.empty()) return fail(ErrorCode::kInvalidArgument, "empty subset", {source->uri(), -1, -1, -1});
   return std::make_shared<SubsetSource>(std::move(source), std::move(indices));
 }

@@ -248,7 +248,8 @@ class TarSource final : public RecordSource {
         pictures.push_back(place.members.front());
         with_picture += index_.samples_with(place.members.front());
       }
-    if (pictures.size() < 2 || with_picture > size()) return;
+    const auto is_taken = [](const Place& place) { return place.info.name == "image"; };
+    if (pictures.size() < 2 || with_picture > size() || std::ranges::any_of(places_, is_taken)) return;
     for (std::uint64_t sample = 0; sample < size(); ++sample) {
       int here = 0;
       for (std::uint64_t i = 0; i < index_.member_count(sample); ++i)

@@ -16,6 +16,7 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kSamplesToLookAt = 64;
+constexpr std::uint64_t kStreamedToLookAt = 8;  // each from the shard's beginning
 
 Status scan_shard(ForwardReader& reader, const std::string& path, ShardContents& out) {
   out.field_names = {"record"};
@@ -102,7 +103,7 @@ class TFRecordSource final : public RecordSource {
     std::map<std::string, FeatureTraits> features;
     std::uint64_t looked_at = 0;
     std::optional<Error> first_error;
-    const std::uint64_t tries = std::min(size(), kSamplesToLookAt);
+    const std::uint64_t tries = std::min(size(), is_forward_only() ? kStreamedToLookAt : kSamplesToLookAt);
     for (std::uint64_t i = 0; i < tries; ++i) {
       // Of compressed shards only the beginning can be had without reading all.
       const std::uint64_t sample = is_forward_only() ? i : i * (size() / tries);
@@ -149,7 +150,7 @@ class TFRecordSource final : public RecordSource {
 
   Result<std::span<const std::byte>> open_record(std::uint64_t,
                                                  std::span<const std::byte> stored) const override {
-    if (verify_) return open_tfrecord(stored);
+    if (verify_ || stored.size() < kTFRecordHeader + kTFRecordFooter) return open_tfrecord(stored);
     return stored.subspan(kTFRecordHeader, stored.size() - kTFRecordHeader - kTFRecordFooter);
   }
 
@@ -158,6 +159,9 @@ class TFRecordSource final : public RecordSource {
     const Place& place = places_[field];
     const auto feature = find_feature(record, place.info.name);
     if (!feature) return std::unexpected(feature.error());
+    if (feature->type != FeatureType::kNone && feature->type != place.traits.type)
+      return fail(ErrorCode::kShapeMismatch,
+                  fmt::format("feature \"{}\" is of another type here than elsewhere", place.info.name));
     if (feature->type == FeatureType::kInteger) return numbers<std::int64_t>(*feature, place, room);
     if (feature->type == FeatureType::kFloat) return numbers<float>(*feature, place, room);
     const auto values = read_bytes(*feature);

@@ -35,9 +35,6 @@ class ColumnValues {
   double real(std::uint64_t row) const {
     return type_ == ColumnType::kInteger ? static_cast<double>(integers_[row]) : reals_[row];
   }
-  std::uint64_t size_bytes() const {
-    return integers_.size() * sizeof(std::int64_t) + reals_.size() * sizeof(double);
-  }
 
  private:
   void widen(ColumnType type);

@@ -45,13 +45,4 @@ Result<ManifestTable> ManifestTable::parse(ConstBytes file, ManifestFormat forma
   return no_memory(file, uri);
 }
 
-std::uint64_t ManifestTable::size_bytes() const {
-  std::uint64_t bytes = contents_.text.size() + contents_.unescaped.size() +
-                        contents_.cells.size() * sizeof(ManifestCell) +
-                        contents_.rows.size() * sizeof(ManifestContents::Row);
-  for (const std::string& name : contents_.names) bytes += sizeof name + name.size();
-  for (const ColumnValues& column : contents_.columns) bytes += sizeof column + column.size_bytes();
-  return bytes;
-}
-
 }  // namespace penstock

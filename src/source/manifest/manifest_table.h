@@ -46,7 +46,6 @@ class ManifestTable {
   double real(std::uint64_t row, std::size_t column) const { return contents_.columns[column].real(row); }
   std::uint64_t row_offset(std::uint64_t row) const { return contents_.rows[row].offset; }  // in the file
   std::uint64_t row_length(std::uint64_t row) const { return contents_.rows[row].length; }
-  std::uint64_t size_bytes() const;  // of memory, for the ledger
 
  private:
   explicit ManifestTable(ManifestContents contents) : contents_(std::move(contents)) {}

@@ -73,7 +73,7 @@ struct PadCase {
     part.data = std::make_unique<std::byte[]>(part.spec.bytes());
     for (std::size_t i = 0; i < element_count(shape); ++i)
       reinterpret_cast<std::int16_t*>(part.data.get())[i] = static_cast<std::int16_t>(i + 1);
-    ASSERT_EQ(room->take(contents.room, part.spec.bytes()), VariableRoom::Answer::kYes);
+    ASSERT_EQ(room->take(contents.room, part.spec.bytes() + kBytesAPartTakes), VariableRoom::Answer::kYes);
     contents.parts[0][index] = std::move(part);
   }
   std::vector<std::int16_t> values() const {
@@ -110,6 +110,13 @@ TEST(PadParts, samples_without_elements_and_batches_of_nothing_are_fine) {
   PadCase nothing(1, 1);
   ASSERT_EQ(pad_parts(nothing.layout, nothing.contents, *nothing.room, {true}, 0),
             VariableRoom::Answer::kYes);
+}
+
+TEST(PadParts, extents_that_lie_do_not_wrap_around) {
+  PadCase pad(2, 4);
+  for (const std::uint64_t i : {0u, 1u}) pad.put(i, {1, 1});
+  for (const std::uint64_t i : {2u, 3u}) pad.put(i, {0, std::int64_t{1} << 61});
+  EXPECT_EQ(pad_parts(pad.layout, pad.contents, *pad.room, {}, 0), VariableRoom::Answer::kNever);
 }
 
 TEST(PadParts, a_few_long_samples_cannot_blow_up_the_batch) {

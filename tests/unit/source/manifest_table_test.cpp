@@ -59,7 +59,6 @@ TEST(CsvTable, first_line_names_the_columns_and_rows_know_where_they_are) {
   EXPECT_EQ(table->row_length(0), 7u);
   EXPECT_EQ(table->row_offset(1), 20u);
   EXPECT_EQ(table->row_length(1), 9u);
-  EXPECT_GT(table->size_bytes(), 29u);
 }
 
 TEST(CsvTable, quotes_protect_separators_line_breaks_and_doubled_quotes) {
@@ -185,7 +184,8 @@ TEST(CsvTable, names_must_be_there_and_differ) {
 
 TEST(CsvTable, no_rows_is_not_found) {
   for (const std::string_view text : {"", "\n\r\n", "a,b", "a,b\n", "a,b\r\n\r\n\r", "\xEF\xBB\xBF"})
-    expect_error(parse_csv(text), ErrorCode::kNotFound, "no rows", 0, static_cast<std::int64_t>(text.size()), -1);
+    expect_error(parse_csv(text), ErrorCode::kNotFound, "no rows", 0, static_cast<std::int64_t>(text.size()),
+                 -1);
 }
 
 TEST(CsvTable, nul_bytes_and_bad_utf8_are_refused_wherever_they_are) {
@@ -365,7 +365,8 @@ TEST(JsonLinesTable, a_million_columns_are_refused) {
 
 TEST(JsonLinesTable, no_rows_is_not_found) {
   for (const std::string_view text : {"", "\n \r\n", "\xEF\xBB\xBF\n"})
-    expect_error(parse_json(text), ErrorCode::kNotFound, "no rows", 0, static_cast<std::int64_t>(text.size()), -1);
+    expect_error(parse_json(text), ErrorCode::kNotFound, "no rows", 0, static_cast<std::int64_t>(text.size()),
+                 -1);
 }
 
 // What is left of a file that was cut is an error, or the rows before the cut and a piece of the one at it.
@@ -490,7 +491,6 @@ TEST(ManifestTable, two_hundred_thousand_rows_keep_every_value) {
     ASSERT_EQ(table->rows(), kRows);
     EXPECT_EQ(table->type(1), ColumnType::kInteger);
     EXPECT_EQ(table->type(2), ColumnType::kReal);
-    EXPECT_LT(table->size_bytes(), text->size() + kRows * (8 + 3 * 8 + 2 * 8) + 10'000);
     for (std::uint64_t row = 0; row < kRows; row += 997) {
       EXPECT_EQ(table->cell(row, 0), "images/" + std::to_string(row) + ".jpg");
       EXPECT_EQ(table->integer(row, 1), static_cast<std::int64_t>(row % 1000));

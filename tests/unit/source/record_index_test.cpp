@@ -22,9 +22,9 @@ ShardContents shard(std::vector<std::string> keys, std::vector<std::string> fiel
 }
 
 RecordIndex example() {
-  return RecordIndex::build({"/a", "/b", "/c", "/d"}, {{1, 2}, {3, 4}, {5, 6}, {7, 8}},
-                            {shard({}, {}, 0), shard({"one", ""}, {"jpg", "cls"}, 7), shard({}, {"cls"}, 0),
-                             shard({"three"}, {"cls", "txt"}, 90)});
+  return *RecordIndex::build({"/a", "/b", "/c", "/d"}, {{70000, 2}, {70000, 4}, {70000, 6}, {70000, 8}},
+                             {shard({}, {}, 0), shard({"one", ""}, {"jpg", "cls"}, 7), shard({}, {"cls"}, 0),
+                              shard({"three"}, {"cls", "txt"}, 90)});
 }
 
 TEST(RecordIndex, gives_back_what_was_put_in) {
@@ -41,7 +41,7 @@ TEST(RecordIndex, gives_back_what_was_put_in) {
   EXPECT_EQ(index.shard_of(2), 3u);
   EXPECT_EQ(index.samples_of_shard(0), 0u);
   EXPECT_EQ(index.samples_of_shard(3), 1u);
-  EXPECT_EQ(index.shards()[3].version, (ObjectVersion{7, 8}));
+  EXPECT_EQ(index.shards()[3].version, (ObjectVersion{70000, 8}));
   EXPECT_EQ(index.member(2, 0).field, 1) << "fields have one numbering over all shards";
   EXPECT_EQ(index.member(2, 1).length, 91u);
   EXPECT_EQ(index.stored_bytes(), 7u + 8 + 7 + 8 + 90 + 91);
@@ -70,7 +70,7 @@ TEST(RecordIndex, every_cut_and_every_flipped_bit_of_the_file_is_noticed) {
 
 TEST(RecordIndex, the_fingerprint_knows_keys_and_sizes_but_not_paths_and_times) {
   const auto build = [](const char* path, std::int64_t time, const std::string& key, std::uint64_t length) {
-    return RecordIndex::build({path}, {{1, time}}, {shard({key}, {"txt"}, length)}).fingerprint();
+    return RecordIndex::build({path}, {{100000, time}}, {shard({key}, {"txt"}, length)})->fingerprint();
   };
   const std::uint64_t one = build("/a", 1, "key", 5);
   EXPECT_EQ(one, build("/b", 2, "key", 5));

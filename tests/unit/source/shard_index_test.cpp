@@ -60,8 +60,6 @@ TEST_F(ShardIndex, is_kept_and_used_again) {
   EXPECT_EQ((*second)->fingerprint(), (*first)->fingerprint());
   EXPECT_EQ((*second)->key(12), "s1.tfrecord:2");
   EXPECT_TRUE(warnings_.empty());
-  (*second)->forget_kept_index();
-  EXPECT_FALSE((*open())->index_was_kept());
 }
 
 TEST_F(ShardIndex, is_made_anew_and_said_once_where_shards_changed_or_came) {
