@@ -9,6 +9,7 @@
 #include "base/checked_math.h"
 #include "base/crc32c.h"
 #include "base/hash.h"
+#include "source/forward_reader.h"
 
 namespace penstock {
 namespace {
@@ -231,8 +232,8 @@ bool RecordIndex::has_sound_extents() const {
   for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
     const std::uint64_t first = shards_[shard].first_sample, last = first + samples_of_shard(shard);
     // How long a compressed shard is uncompressed is not known here.
-    const std::uint64_t end =
-        shards_[shard].checksums.empty() ? shards_[shard].version.size : std::uint64_t{1} << 62;
+    const bool is_plain = compression_of_name(shards_[shard].path) == Compression::kNone;
+    const std::uint64_t end = is_plain ? shards_[shard].version.size : std::uint64_t{1} << 62;
     std::uint64_t before = 0;
     for (std::uint64_t at = first_members_[first]; at < first_members_[last]; ++at) {
       if (offsets_[at] < before || lengths_[at] > end || offsets_[at] > end - lengths_[at]) return false;
