@@ -116,13 +116,20 @@ def tables(rows):
         errors = [row for row in rows if row["workload"] == workload.key and "error" in row]
         if not groups and not errors:
             continue
-        parts.append(f"## {workload.title}\n\n{workload.text}")
+        parts.append(f"## {workload.title}\n\n{workload.text}{measured_with(rows, workload)}")
         for group in groups:
             if workload.group_by:
                 parts.append(f"### {GROUP_TITLES[workload.group_by](group)}")
             parts.append(table(workload, medians, group))
         parts += [f"Failed: {row['case']} {json.dumps(row['options'])}: `{row['error'][:200]}`" for row in errors]
     return "\n\n".join(parts) + "\n"
+
+
+def measured_with(rows, workload):
+    """Which Penstock a section is of: a run of some workloads leaves the others as they were."""
+    own = [row for row in rows if row["workload"] == workload.key]
+    sources = {row["versions"]["penstock sources"] for row in own if "penstock sources" in row["versions"]}
+    return f" (Penstock sources {', '.join(sorted(sources))}, {own[0]['run'][:16].replace('T', ' ')}.)" if sources else ""
 
 
 def bar_table(rows):
@@ -136,7 +143,7 @@ def machine(rows):
     hardware = rows[-1]["hardware"]
     versions = {}
     for row in rows:
-        versions.update(row["versions"])
+        versions.update({name: version for name, version in row["versions"].items() if name != "penstock sources"})
     listed = ", ".join(f"{name} {version}" for name, version in versions.items())
     return (f"{hardware['cores']} cores of {hardware['cpu']}, {hardware['memory_gib']:g} GiB, {hardware['system']}, "
             f"Linux {hardware['kernel']}. Measured {', '.join(sorted({row['run'][:10] for row in rows}))}.\n\n{listed}.")

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <regex>
 
 #include "base/nearest_name.h"
 #include "penstock/source.h"
@@ -48,6 +47,19 @@ std::string absolute(const std::string& path) {
   return text;
 }
 
+// "train-00000-of-01024", as TensorFlow's own scripts name shards.
+bool is_numbered_shard(std::string_view name) {
+  constexpr std::size_t kDigits = 5;
+  const auto cut_digits = [&] {
+    const std::size_t before = name.size();
+    while (!name.empty() && std::isdigit(static_cast<unsigned char>(name.back()))) name.remove_suffix(1);
+    return before - name.size() >= kDigits;
+  };
+  if (!cut_digits() || !name.ends_with("-of-")) return false;
+  name.remove_suffix(4);
+  return cut_digits() && name.ends_with('-');
+}
+
 // What a file is by its name: one of the kinds, "" where it is none.
 std::string kind_of_file(const std::string& path) {
   std::string name = fs::path(path).filename().string();
@@ -59,9 +71,7 @@ std::string kind_of_file(const std::string& path) {
   if (ends({".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"})) return "tar";
   if (ends({".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz", ".tfrec"})) return "tfrecord";
   if (ends({".csv", ".tsv", ".jsonl", ".ndjson"})) return "manifest";
-  // "train-00000-of-01024", as TensorFlow's own scripts name shards.
-  static const std::regex numbered("-[0-9]{5,}-of-[0-9]{5,}$");
-  if (std::regex_search(name, numbered)) return "tfrecord";
+  if (is_numbered_shard(name)) return "tfrecord";
   FileKind kind;
   if (!kind_of_name(name, kind)) return "";
   return kind == FileKind::kNpy ? "npy" : "images";

@@ -233,6 +233,28 @@ TEST(StreamedLoader, resumes_in_the_middle) {
     EXPECT_EQ(rest[i].fields.back().texts, all[i + 9].fields.back().texts);
 }
 
+TEST(StreamedLoader, workers_that_skip_through_several_shards_do_not_wait_for_each_other) {
+  // Hundreds of samples a block and room for two blocks: each worker passes over blocks on its way.
+  const auto length_of = [](std::uint64_t) { return 1'000; };
+  const SourcePtr whole = shards(6'000, 4, length_of, true);
+  std::vector<std::uint64_t> few;
+  for (std::uint64_t sample = 0; sample < whole->size(); sample += 97) few.push_back(sample);
+  const auto source = subset(whole, few);
+  ASSERT_TRUE(source) << source.error().describe();
+  LoaderOptions options = options_for(Collate::kList, 8);
+  options.shuffle = ShuffleMode::kOff;
+  options.batch_size = 2;
+  options.prefetch = 1;
+  auto loader = Loader::open(*source, options);
+  ASSERT_TRUE(loader) << loader.error().describe();
+  for (int epoch = 0; epoch < 3; ++epoch) expect_each_once(check_epoch(**loader, length_of), few.size());
+}
+
+TEST(StreamedLoader, subsets_that_go_back_are_refused) {
+  const SourcePtr whole = shards(20, 1, [](std::uint64_t) { return 3; }, true);
+  EXPECT_EQ(subset(whole, {5, 3}).error().code, ErrorCode::kUnsupported);
+}
+
 TEST(StreamedLoader, what_needs_any_order_is_refused) {
   const SourcePtr source = shards(20, 1, [](std::uint64_t) { return 3; }, true);
   LoaderOptions options = options_for(Collate::kStack, 1);
