@@ -119,7 +119,6 @@ Status StreamBlocks::open(Decoder& decoder, std::uint32_t stream) {
   auto object = source_.store().open(path);
   if (!object) return std::unexpected(std::move(object).error());
   if ((*object)->version() != ObjectVersion{indexed.object_bytes, indexed.modified_ns}) {
-    source_.forget_kept_index();
     return fail(ErrorCode::kChanged, "compressed shard changed since it was indexed",
                 {path, 0, static_cast<std::int64_t>((*object)->version().size), -1});
   }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cctype>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
@@ -16,6 +15,7 @@
 
 #include "base/byte_reader.h"
 #include "base/crc32c.h"
+#include "base/lower_case.h"
 #include "base/machine.h"
 
 namespace penstock {
@@ -45,9 +45,7 @@ struct FoundFolder {
 std::string ending_of(std::string_view name) {
   const auto dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0) return "";
-  std::string ending(name.substr(dot + 1));
-  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return ending;
+  return lower_case(name.substr(dot + 1));
 }
 
 // Walks the tree with several threads, since each listing and stat may be a round trip.

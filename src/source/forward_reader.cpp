@@ -4,12 +4,12 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <optional>
 #include <vector>
 
 #include "base/crc32c.h"
+#include "base/lower_case.h"
 
 #ifdef PENSTOCK_WITH_ZSTD
 #include <zstd.h>
@@ -323,8 +323,7 @@ class ZstdReader final : public ForwardReader {
 }  // namespace
 
 Compression compression_of_name(std::string_view name) {
-  std::string lower(name);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string lower = lower_case(name);
   for (const std::string_view ending : {".gz", ".tgz", ".gzip"})
     if (lower.ends_with(ending)) return Compression::kGzip;
   for (const std::string_view ending : {".zst", ".tzst"})

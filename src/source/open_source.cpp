@@ -6,6 +6,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "base/lower_case.h"
 #include "base/nearest_name.h"
 #include "penstock/source.h"
 #include "source/folder_source.h"
@@ -62,9 +63,7 @@ bool is_numbered_shard(std::string_view name) {
 
 // What a file is by its name: one of the kinds, "" where it is none.
 std::string kind_of_file(const std::string& path) {
-  std::string name = fs::path(path).filename().string();
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string name = lower_case(fs::path(path).filename().string());
   const auto ends = [&](std::initializer_list<std::string_view> endings) {
     return std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); });
   };

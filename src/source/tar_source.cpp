@@ -7,7 +7,7 @@
 #include <atomic>
 #include <unordered_map>
 
-#include "base/random.h"
+#include "base/lower_case.h"
 #include "decode/npz.h"
 #include "decode/text.h"
 #include "source/field_kind.h"
@@ -37,10 +37,7 @@ std::optional<SplitName> split_name(std::string_view name) {
   const std::size_t base = slash == std::string_view::npos ? 0 : slash + 1;
   const auto dot = name.find('.', base);
   if (dot == std::string_view::npos || dot == base || dot + 1 == name.size()) return std::nullopt;
-  SplitName split{name.substr(0, dot), std::string(name.substr(dot + 1))};
-  for (char& c : split.extension)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return split;
+  return SplitName{name.substr(0, dot), lower_case(name.substr(dot + 1))};
 }
 
 // Groups members into samples as they come.

@@ -11,17 +11,13 @@
 #include "support/make_npy.h"
 #include "support/make_tar.h"
 #include "support/make_tfrecord.h"
+#include "support/text_bytes.h"
 
 namespace penstock {
 namespace {
 
 std::string text_of(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::vector<std::byte> bytes_of(const std::string& text) {
-  const auto* raw = reinterpret_cast<const std::byte*>(text.data());
-  return {raw, raw + text.size()};
 }
 
 FileMap blank_map(std::size_t size) { return {std::vector<bool>(size), std::vector<bool>(size)}; }

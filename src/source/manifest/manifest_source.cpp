@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 
 #include "base/hash.h"
+#include "base/lower_case.h"
 #include "decode/text.h"
 #include "source/field_kind.h"
 #include "source/manifest/manifest_table.h"
@@ -19,9 +19,7 @@ constexpr std::uint64_t kLargestManifest = std::uint64_t{4} << 30;
 std::string lower_ending_of(std::string_view path) {
   const auto slash = path.rfind('/'), dot = path.rfind('.');
   if (dot == std::string_view::npos || (slash != std::string_view::npos && dot < slash)) return {};
-  std::string ending(path.substr(dot + 1));
-  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return ending;
+  return lower_case(path.substr(dot + 1));
 }
 
 // What the files of a column are, if all its cells name files of one kind.

@@ -4,20 +4,10 @@
 
 #include <cstring>
 
+#include "support/layout_fields.h"
+
 namespace penstock {
 namespace {
-
-LayoutField field(std::string name, DType dtype, Shape shape) {
-  LayoutField out;
-  out.field.name = std::move(name);
-  out.field.spec = {dtype, std::move(shape)};
-  return out;
-}
-LayoutField text_field(std::string name) {
-  LayoutField out = field(std::move(name), DType::kUInt8, {});
-  out.placement = Placement::kText;
-  return out;
-}
 
 TEST(BatchContents, compaction_closes_every_pattern_of_gaps) {
   constexpr std::uint64_t kBatch = 7;

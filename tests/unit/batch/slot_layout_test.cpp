@@ -2,20 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "support/layout_fields.h"
+
 namespace penstock {
 namespace {
-
-LayoutField field(std::string name, DType dtype, Shape shape) {
-  LayoutField out;
-  out.field.name = std::move(name);
-  out.field.spec = {dtype, std::move(shape)};
-  return out;
-}
-LayoutField text_field(std::string name) {
-  LayoutField out = field(std::move(name), DType::kUInt8, {});
-  out.placement = Placement::kText;
-  return out;
-}
 
 TEST(SlotLayout, slots_do_not_overlap_and_fit_the_block) {
   const SlotLayout layout(

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "source/tfrecord_scan.h"
+#include "support/golden_record.h"
 #include "support/make_tfrecord.h"
 
 namespace penstock {
@@ -51,16 +52,8 @@ ErrorCode code_of(const std::string& message, std::string_view name) {
   return feature ? ErrorCode::kStopped : feature.error().code;
 }
 
-std::string golden(const std::string& name) {
-  std::ifstream in(std::string(PENSTOCK_GOLDEN_DIR) + "/records/" + name, std::ios::binary);
-  EXPECT_TRUE(in) << name;
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 std::vector<std::string> golden_records(const std::string& name) {
-  const std::string file = golden(name);
+  const std::string file = golden_record(name);
   std::vector<std::string> records;
   for (std::size_t at = 0; at < file.size();) {
     std::uint64_t length = 0;
@@ -98,7 +91,7 @@ nlohmann::json values_as_json(const Feature& feature) {
 }
 
 TEST(Example, what_tensorflow_wrote_has_the_values_that_tensorflow_was_given) {
-  const auto expected = nlohmann::json::parse(golden("expected.json"));
+  const auto expected = nlohmann::json::parse(golden_record("expected.json"));
   for (const std::string kind : {"example", "sequence"}) {
     const auto records = golden_records(kind + ".tfrecord");
     ASSERT_EQ(records.size(), expected[kind].size());

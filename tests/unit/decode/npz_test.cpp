@@ -9,18 +9,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "support/golden_record.h"
+
 namespace penstock {
 namespace {
 
 ConstBytes bytes(std::string_view text) { return as_bytes(text.data(), text.size()); }
-
-std::string golden(const std::string& name) {
-  std::ifstream in(std::string(PENSTOCK_GOLDEN_DIR) + "/records/" + name, std::ios::binary);
-  EXPECT_TRUE(in) << name;
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 std::string hex(std::string_view raw) {
   std::string out;
@@ -163,32 +157,32 @@ Member deflated_member(std::string_view raw) {
 }
 
 TEST(Npz, what_numpy_wrote_unpacks_to_what_it_was_given) {
-  const auto expected = nlohmann::json::parse(golden("expected_npz.json"))["members"];
+  const auto expected = nlohmann::json::parse(golden_record("expected_npz.json"))["members"];
   for (const char* name : {"stored.npz", "deflated.npz", "streamed.npz"}) {
-    const auto contents = unpack_all(golden(name));
+    const auto contents = unpack_all(golden_record(name));
     ASSERT_TRUE(contents) << name << ": " << contents.error().describe();
     EXPECT_EQ(contents->size(), expected.size());
     for (const auto& [member, content] : *contents)
       EXPECT_EQ(hex(content), expected.at(member).get<std::string>()) << member;
   }
-  EXPECT_TRUE(unpack_all(golden("none.npz"))->empty());
+  EXPECT_TRUE(unpack_all(golden_record("none.npz"))->empty());
 }
 
 TEST(Npz, members_come_in_the_order_in_which_they_were_saved) {
-  const std::string file = golden("stored.npz");
+  const std::string file = golden_record("stored.npz");
   const auto members = list_npz(bytes(file), {});
   ASSERT_TRUE(members);
   std::string order;
   for (const auto& member : *members) order += member.name + " ";
   EXPECT_EQ(order, "image scores label empty gr\u00fc\u00dfe ");
   EXPECT_FALSE(members->front().deflated);
-  const std::string packed = golden("deflated.npz");
+  const std::string packed = golden_record("deflated.npz");
   EXPECT_TRUE(list_npz(bytes(packed), {})->front().deflated);
 }
 
 TEST(Npz, every_cut_is_noticed) {
   for (const char* name : {"stored.npz", "deflated.npz", "streamed.npz", "none.npz"}) {
-    const std::string file = golden(name);
+    const std::string file = golden_record(name);
     for (std::size_t size = 0; size < file.size(); ++size) {
       const std::string cut = file.substr(0, size);  // a copy, so that ASan sees its end
       EXPECT_EQ(code_of(cut), ErrorCode::kTruncated) << name << " at " << size;
@@ -198,7 +192,7 @@ TEST(Npz, every_cut_is_noticed) {
 
 TEST(Npz, every_flipped_bit_is_noticed_or_changes_nothing) {
   for (const char* name : {"stored.npz", "deflated.npz", "streamed.npz"}) {
-    std::string file = golden(name);
+    std::string file = golden_record(name);
     const auto before = unpack_all(file);
     ASSERT_TRUE(before);
     std::size_t unnoticed = 0;
@@ -219,8 +213,8 @@ TEST(Npz, every_flipped_bit_is_noticed_or_changes_nothing) {
 TEST(Npz, a_file_that_is_no_zip_is_refused) {
   EXPECT_EQ(code_of(""), ErrorCode::kTruncated);
   EXPECT_EQ(code_of(std::string(100, 'x')), ErrorCode::kTruncated);
-  EXPECT_EQ(code_of("x" + golden("stored.npz")), ErrorCode::kCorrupt) << "something before it";
-  EXPECT_EQ(code_of(golden("stored.npz") + "x"), ErrorCode::kTruncated) << "something behind it";
+  EXPECT_EQ(code_of("x" + golden_record("stored.npz")), ErrorCode::kCorrupt) << "something before it";
+  EXPECT_EQ(code_of(golden_record("stored.npz") + "x"), ErrorCode::kTruncated) << "something behind it";
 }
 
 TEST(Npz, our_own_test_archives_are_sound) {

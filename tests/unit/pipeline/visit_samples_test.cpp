@@ -11,6 +11,7 @@
 #include "support/make_tfrecord.h"
 #include "support/run_loader.h"
 #include "support/temporary_folder.h"
+#include "support/text_bytes.h"
 
 namespace penstock {
 namespace {
@@ -37,11 +38,6 @@ struct Shown {
     };
   }
 };
-
-std::vector<std::byte> bytes_of(const std::string& text) {
-  const auto* raw = reinterpret_cast<const std::byte*>(text.data());
-  return {raw, raw + text.size()};
-}
 
 SourcePtr open_or_fail(const std::string& uri, OpenOptions options = {}) {
   options.keep_index = false;

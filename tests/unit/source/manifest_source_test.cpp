@@ -3,14 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "store/memory_store.h"
+#include "support/text_bytes.h"
 
 namespace penstock {
 namespace {
-
-std::vector<std::byte> bytes_of(const std::string& text) {
-  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
-  return {begin, begin + text.size()};
-}
 
 Result<SourcePtr> open(const std::string& name, const std::string& text, const OpenOptions& options = {},
                        const std::string& root = "/data") {

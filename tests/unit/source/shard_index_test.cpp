@@ -10,14 +10,10 @@
 #include "support/make_tar.h"
 #include "support/make_tfrecord.h"
 #include "support/temporary_folder.h"
+#include "support/text_bytes.h"
 
 namespace penstock {
 namespace {
-
-std::vector<std::byte> bytes_of(const std::string& text) {
-  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
-  return {begin, begin + text.size()};
-}
 
 std::string record(int i) {
   return tfrecord_frame(example_message({{"n", integer_feature({i})}, {"t", bytes_feature({"text"})}}));

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "store/memory_store.h"
+#include "support/golden_record.h"
 #include "support/make_tfrecord.h"
 
 namespace penstock {
@@ -74,16 +75,8 @@ Result<std::vector<std::string>> read_all_records(std::string_view file) {
   return records;
 }
 
-std::string golden(const std::string& name) {
-  std::ifstream in(std::string(PENSTOCK_GOLDEN_DIR) + "/records/" + name, std::ios::binary);
-  EXPECT_TRUE(in) << name;
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 TEST(TFRecordScan, what_tensorflow_wrote_is_read) {
-  const auto records = read_all_records(golden("plain.tfrecord"));
+  const auto records = read_all_records(golden_record("plain.tfrecord"));
   ASSERT_TRUE(records) << records.error().describe();
   const std::size_t sizes[] = {0, 1, 11, 12, 16, 255};
   ASSERT_EQ(records->size(), std::size(sizes));
@@ -93,8 +86,8 @@ TEST(TFRecordScan, what_tensorflow_wrote_is_read) {
     for (std::size_t k = 0; k < record.size(); ++k)
       EXPECT_EQ(static_cast<std::uint8_t>(record[k]), (sizes[i] + k) % 256);
   }
-  EXPECT_EQ(read_all_records(golden("example.tfrecord"))->size(), 4u);
-  EXPECT_EQ(read_all_records(golden("sequence.tfrecord"))->size(), 2u);
+  EXPECT_EQ(read_all_records(golden_record("example.tfrecord"))->size(), 4u);
+  EXPECT_EQ(read_all_records(golden_record("sequence.tfrecord"))->size(), 2u);
 }
 
 TEST(TFRecordScan, our_own_test_frames_are_those_of_tensorflow) {
@@ -104,11 +97,11 @@ TEST(TFRecordScan, our_own_test_frames_are_those_of_tensorflow) {
     for (std::size_t i = 0; i < size; ++i) data += static_cast<char>((size + i) % 256);
     file += tfrecord_frame(data);
   }
-  EXPECT_EQ(file, golden("plain.tfrecord"));
+  EXPECT_EQ(file, golden_record("plain.tfrecord"));
 }
 
 TEST(TFRecordScan, an_empty_file_has_no_records) {
-  EXPECT_EQ(golden("empty.tfrecord"), "");
+  EXPECT_EQ(golden_record("empty.tfrecord"), "");
   const auto frames = scan("");
   ASSERT_TRUE(frames);
   EXPECT_TRUE(frames->empty());
@@ -147,7 +140,7 @@ TEST(TFRecordScan, a_file_in_a_store_is_scanned) {
 }
 
 TEST(TFRecordScan, every_cut_is_noticed_unless_between_records) {
-  const std::string file = golden("plain.tfrecord");
+  const std::string file = golden_record("plain.tfrecord");
   const auto frames = scan(file);
   ASSERT_TRUE(frames);
   std::size_t boundaries = 0;
@@ -169,7 +162,7 @@ TEST(TFRecordScan, every_cut_is_noticed_unless_between_records) {
 
 TEST(TFRecordScan, every_flipped_bit_is_noticed) {
   for (const char* name : {"plain.tfrecord", "example.tfrecord", "sequence.tfrecord"}) {
-    std::string file = golden(name);
+    std::string file = golden_record(name);
     ASSERT_TRUE(read_all_records(file)) << name;
     for (std::size_t bit = 0; bit < file.size() * 8; ++bit) {
       file[bit / 8] = static_cast<char>(file[bit / 8] ^ (1 << bit % 8));

@@ -1,0 +1,16 @@
+// Names of files and endings are compared without regard to case, ASCII letters only.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace penstock {
+
+inline std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return lower;
+}
+
+}  // namespace penstock
