@@ -9,7 +9,8 @@ SOURCES := $(shell find src include cli python -type f -not -name '*.pyc' 2>/dev
 FUZZ_SECONDS ?= 15
 
 PACKAGES := g++ cmake ninja-build python3 python3-dev python3-venv libjpeg-dev libpng-dev \
-	libwebp-dev libisal-dev zlib1g-dev libzstd-dev libprotozero-dev libfmt-dev libcli11-dev nlohmann-json3-dev
+	libwebp-dev libisal-dev zlib1g-dev libzstd-dev libblosc-dev liblz4-dev libdeflate-dev \
+	libtiff-dev libcurl4-openssl-dev libprotozero-dev libfmt-dev libcli11-dev nlohmann-json3-dev
 TEST_PACKAGES := libgtest-dev libgmock-dev clang-19 libclang-rt-19-dev libarchive-tools zstd
 
 .PHONY: help build demo test test-quick test-cpp test-sanitizers test-fuzz test-python bench micro clean

@@ -1,33 +1,15 @@
 """The bars that Penstock holds itself to, and whether a set of results meets them."""
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Bar:
-    text: str
-    needed: str
-    reached: str
-    met: bool
+import array_bars
+from bar import Bar, at_least, at_most, quotient
 
 
 def bars(medians):
     """medians: see report.Medians. Bars whose results are missing are left out."""
     found = []
     for rule in (antialiased, plain, first_batch, process_start, arrays, arrays_first_batch, scheduler, memory,
-                 records, checksums, open_records, cold):
+                 records, checksums, open_records, cold, *array_bars.RULES):
         found += [bar for bar in rule(medians) if bar]
     return found
-
-
-def at_least(text, ratio, needed, aim=None, note=""):
-    if ratio is None:
-        return None
-    wanted = f">= {needed:g}x" + (f" (aim {aim:g}x)" if aim else "")
-    return Bar(text, wanted, f"{ratio:.2f}x{note}", ratio >= needed)
-
-
-def quotient(numerator, denominator):
-    return numerator / denominator if numerator and denominator else None
 
 
 def antialiased(medians):
@@ -104,11 +86,6 @@ def records(medians):
                            quotient(ours, value("penstock, folder")), 0.95)
             yield at_least(f"JPEG from {source}, {kind}, against the fastest released loader of records",
                            quotient(ours, best), 1.5, note=f" ({name})")
-
-
-def at_most(text, value, limit, unit):
-    """None for a value that is not there; otherwise the value has to stay below the limit."""
-    return None if value is None else Bar(text, f"< {limit:g} {unit}", f"{value:.1f} {unit}", value < limit)
 
 
 def checksums(medians):

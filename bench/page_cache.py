@@ -4,9 +4,11 @@ import os
 DROP = "/proc/sys/vm/drop_caches"
 
 
-def fill(folder):
-    """Brings the data into the page cache: storage is not what most workloads compare."""
-    for path, _, files in os.walk(folder):
+def fill(folder, without):
+    """Brings the data into the page cache: storage is not what most workloads compare. `without`: a folder below it
+    that is left as it is."""
+    for path, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if os.path.join(path, name) != str(without)]
         for name in files:
             with open(os.path.join(path, name), "rb") as file:
                 while file.read(1 << 22):

@@ -36,7 +36,7 @@ class Medians:
             if "values" not in row:
                 continue
             workload = WORKLOADS[row["workload"]]
-            group = row["options"].get(workload.group_by)
+            group = workload.group_of(row["options"])
             for key, value in row["values"].items():
                 self.lists.setdefault((row["workload"], group, row["case"], key), []).append(value)
 
@@ -47,11 +47,13 @@ class Medians:
         values = self.list_of(workload, case, key, group)
         return median(values) if values else None
 
+    def has(self, workload, key, group):
+        return any((workload, group, case, key) in self.lists for case in self.cases(workload))
+
     def groups(self, workload):
         """The groups that have results, in the order of the workload's cases."""
         measured = {group for key, group, _, _ in self.lists if key == workload}
-        option = WORKLOADS[workload].group_by
-        ordered = dict.fromkeys(case.options.get(option) for case in WORKLOADS[workload].cases)
+        ordered = dict.fromkeys(WORKLOADS[workload].group_of(case.options) for case in WORKLOADS[workload].cases)
         return [group for group in ordered if group in measured]
 
     def cases(self, workload):
@@ -59,7 +61,12 @@ class Medians:
 
     def best_released(self, workload, key, best, group=None):
         """(name, value) of the best loader that is neither Penstock nor hand-written."""
-        names = {case.name for case in WORKLOADS[workload].cases if not (case.is_penstock or case.hand_written)}
+        return self.best_other(workload, key, best, group, hand_written=False)
+
+    def best_other(self, workload, key, best, group=None, hand_written=True):
+        """(name, value) of the best loader that is not Penstock; hand-written ones count if so said."""
+        names = {case.name for case in WORKLOADS[workload].cases
+                 if not case.is_penstock and (hand_written or not case.hand_written)}
         values = {name: self.value(workload, name, key, group) for name in names}
         values = {name: value for name, value in values.items() if value}
         if not values:
@@ -83,7 +90,7 @@ def ratio(ours, theirs, column):
 
 def table(workload, medians, group):
     """One Markdown table: the cases of one group, best first by the first column."""
-    columns = workload.columns
+    columns = [column for column in workload.columns if medians.has(workload.key, column.value, group)]
     compare = any(not case.is_penstock for case in workload.cases)
     header = ["loader"] + [part for column in columns
                            for part in ([column.label, "penstock / it"] if compare else [column.label])]
@@ -103,8 +110,17 @@ def table(workload, medians, group):
     return "\n".join(lines)
 
 
-GROUP_TITLES = {"antialias": lambda value: "Antialiased" if value else "Plain bilinear",
-                "batch": lambda value: f"Batch {value}"}
+GROUP_TITLES = {"antialias": lambda value: "antialiased" if value else "plain bilinear",
+                "batch": lambda value: f"batch {value}", "store": lambda value: f"store {value}",
+                "requests": lambda value: f"{value} requests"}
+
+
+def group_title(workload, group):
+    options, values = workload.group_by, group
+    if not isinstance(options, tuple):
+        options, values = (options,), (group,)
+    title = ", ".join(GROUP_TITLES[option](value) for option, value in zip(options, values))
+    return title[0].upper() + title[1:]
 
 
 def tables(rows):
@@ -119,7 +135,7 @@ def tables(rows):
         parts.append(f"## {workload.title}\n\n{workload.text}{measured_with(rows, workload)}")
         for group in groups:
             if workload.group_by:
-                parts.append(f"### {GROUP_TITLES[workload.group_by](group)}")
+                parts.append(f"### {group_title(workload, group)}")
             parts.append(table(workload, medians, group))
         parts += [f"Failed: {row['case']} {json.dumps(row['options'])}: `{row['error'][:200]}`" for row in errors]
     return "\n\n".join(parts) + "\n"

@@ -17,7 +17,7 @@ import places
 TORCH = "torch==2.13.0"
 
 REQUIRED = {
-    "venv": [TORCH, "numpy", "pillow", "opencv-python-headless", "scikit-image", "scikit-learn", "crc32c"],
+    "venv": [TORCH, "numpy", "pillow", "opencv-python-headless", "scikit-image", "scikit-learn", "crc32c", "zarr"],
     "venv-dali": ["nvidia-dali-cuda130", TORCH, "numpy"],
     "venv-tf": [],
     "venv-streaming": [TORCH, "numpy", "opencv-python-headless"],
@@ -26,7 +26,9 @@ REQUIRED = {
 # Peers that are left out where they do not install or load: package -> program that must run.
 OPTIONAL = {
     "venv": {"grain": "import grain", "spdl": "import spdl.io; spdl.io.decode_config()",
-             "webdataset": "import webdataset", "litdata": "import litdata"},
+             "webdataset": "import webdataset", "litdata": "import litdata", "tensorstore": "import tensorstore",
+             "zarrs": "import zarrs", "dask": "import dask.array", "cachey": "import dask.cache, cachey",
+             "xbatcher": "import xbatcher", "aiohttp": "import aiohttp", "fsspec": "import fsspec"},
     "venv-dali": {},
     "venv-tf": {"tensorflow-cpu": "import tensorflow"},
     "venv-streaming": {"mosaicml-streaming": "import torchvision_stand_in, streaming"},
@@ -41,9 +43,13 @@ ENVIRONMENTS = {"dali": "venv-dali", "dali_webdataset": "venv-dali", "dali_tfrec
 NEEDS = {"grain_pillow": "grain", "grain_opencv": "grain", "grain_array_record": "grain", "spdl_ffmpeg": "spdl",
          "spdl_tar": "spdl", "tfdata": "tensorflow-cpu", "tfdata_tfrecord": "tensorflow-cpu",
          "webdataset_opencv": "webdataset", "webdataset_pillow": "webdataset", "litdata_opencv": "litdata",
-         "streaming_opencv": "mosaicml-streaming", "ffcv_beton": "ffcv"}
+         "streaming_opencv": "mosaicml-streaming", "ffcv_beton": "ffcv", "tensorstore_index": "tensorstore",
+         "tensorstore_loop": "tensorstore", "tensorstore_cached": "tensorstore", "tensorstore_patches": "tensorstore",
+         "zarrs_oindex": "zarrs", "zarrs_loop": "zarrs", "dask_array": "dask", "dask_cached": "cachey",
+         "xbatcher_windows": "xbatcher", "plain_requests": "aiohttp"}
 VERSIONS_OF = ["penstock", "torch", "numpy", "pillow", "opencv-python-headless", "grain", "array_record", "spdl",
-               "webdataset", "litdata", "nvidia-dali-cuda130", "tensorflow-cpu", "mosaicml-streaming", "ffcv"]
+               "webdataset", "litdata", "nvidia-dali-cuda130", "tensorflow-cpu", "mosaicml-streaming", "ffcv",
+               "tensorstore", "zarr", "numcodecs", "zarrs", "dask", "xbatcher", "aiohttp"]
 PENSTOCK_SOURCES = ["CMakeLists.txt", "pyproject.toml", "cmake", "include", "src", "python"]
 
 

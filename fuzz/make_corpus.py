@@ -4,6 +4,7 @@ Needs Pillow and NumPy; the golden files of the tests serve as seeds, too.
 """
 
 import io
+import json
 import pathlib
 import struct
 
@@ -78,7 +79,30 @@ def index():
     put("file_index", "two", body + text(names))
 
 
+# As fuzz/codec_chain_fuzz.cpp has them.
+CHAINS = [
+    ["blosc"], ["gzip"], ["zlib"], ["zstd"], ["lz4"], ["crc32c"], ["zstd", "crc32c"], ["blosc", "zstd", "crc32c"],
+    ["zlib", "lz4", "gzip"], ["shuffle 4", "zlib"], ["fixedscaleoffset <f8 <i4 0 4", "delta <i4 <i2", "blosc"],
+    ["delta <f8 <f8", "shuffle 8", "zlib"], ["bytes >", "delta <i4 <i4"], ["delta <i4 <i2", "bytes >", "zlib"],
+    ["quantize <f2 <f8"],
+]  # fmt: skip
+
+
+def codecs():
+    content = (GOLDEN / "codecs" / "cases.bin").read_bytes()
+    for case in json.loads((GOLDEN / "codecs" / "cases.json").read_text()):
+        begin, size = case["encoded"]
+        encoded = content[begin : begin + size]
+        name = "".join(c if c.isalnum() else "_" for c in case["name"])
+        if case["codecs"] == ["blosc"]:
+            put("blosc_frame", name, encoded)
+        if case["codecs"] in CHAINS:
+            count = case["shape"][0]
+            put("codec_chain", name, struct.pack("<BH", CHAINS.index(case["codecs"]), count) + encoded)
+
+
 if __name__ == "__main__":
     images()
     arrays()
     index()
+    codecs()

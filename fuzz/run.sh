@@ -8,7 +8,8 @@ set -eu
 cd "$(dirname "$0")/.."
 seconds=${1:?how many seconds for each target}
 shift
-[ $# -gt 0 ] || set -- npy jpeg png webp file_index tar tfrecord example npz json manifest record_index
+[ $# -gt 0 ] || set -- npy jpeg png webp file_index tar tfrecord example npz json manifest record_index http_response zarr_metadata shard_index tiff \
+  codec_chain blosc_frame
 python=.venv/bin/python
 [ -x "$python" ] || python=python3
 "$python" -W ignore fuzz/make_corpus.py
@@ -23,9 +24,10 @@ for target in "$@"; do
     continue
   fi
   mkdir -p "build/fuzz/corpus/$target"
-  # Made by make_corpus.py, or kept where they are written by hand.
+  # Made by make_corpus.py, kept where they are written by hand, or the files of the tests.
   seeds=fuzz/corpus/$target
   [ -d "$seeds" ] || seeds=fuzz/seeds/$target
+  [ -d "$seeds" ] || seeds=tests/golden/$target
   log=build/fuzz/$target.log
   if "$program" -max_total_time="$seconds" -rss_limit_mb=512 -timeout=5 -max_len=20000 -print_final_stats=1 \
       -artifact_prefix="fuzz/findings/$target-" "build/fuzz/corpus/$target" "$seeds" \

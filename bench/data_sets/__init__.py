@@ -30,6 +30,10 @@ DATA_SETS = {
     "d1arrayrecord": DataSet("array_record_shards", package="grain", sources=("d1",)),
     "d1beton": DataSet("beton_file", environment="venv-ffcv", package="ffcv", sources=("d1",)),
     "d1m": DataSet("many_records"),
+    "d3": DataSet("weather"),
+    "d3chunks": DataSet("large_chunks"),
+    "d4": DataSet("volume"),
+    "dmillion": DataSet("many_chunks"),
 }
 
 

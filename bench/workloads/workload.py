@@ -34,7 +34,13 @@ class Workload:
     columns: list
     measure: Callable = None      # (peer module, **options) -> {value: number}; called in the measured process
     code: Callable = None         # instead of measure: case -> program for `python -c`
-    group_by: str = None          # option whose values make separate tables
+    group_by: str | tuple = None  # option, or options, whose values make separate tables
     warm_up: bool = False         # run each case once, unrecorded, before the rounds
     samples_memory: bool = False  # watch the case from outside, adding the value peak_pss_mb
     cold: bool = False            # drop the page cache before each case
+
+    def group_of(self, options):
+        """The table that a case with these options belongs to."""
+        if isinstance(self.group_by, tuple):
+            return tuple(options[name] for name in self.group_by)
+        return options.get(self.group_by)

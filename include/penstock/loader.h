@@ -31,7 +31,7 @@ struct LoaderOptions {
   std::vector<FieldTransform> transforms;      // at most one a field
 
   ShuffleMode shuffle = ShuffleMode::kOff;
-  std::uint64_t shuffle_window = 16;  // storage units
+  std::uint64_t shuffle_window = 0;  // storage units; 0: 16, or what the source suggests
   std::shared_ptr<const std::vector<std::uint64_t>> sampler;
   std::shared_ptr<const std::vector<double>> weights;
   std::uint64_t seed = 0;

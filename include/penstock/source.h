@@ -3,6 +3,7 @@
 // A source is opened once, is immutable afterwards and may be shared by loaders and threads.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -19,6 +20,7 @@
 
 namespace penstock {
 
+class ChunkedArray;
 class Store;
 
 enum class FieldKind : std::uint8_t {
@@ -39,6 +41,7 @@ enum class FieldForm : std::uint8_t {
   kElements,  // extent() holds the elements of an array, as array_layout() says
   kRecord,    // extent() holds a record, in which find_in_record() finds the value
   kIndex,     // value(): the index itself holds it
+  kChunks,    // boxes(): put together from boxes of arrays that are stored in chunks
 };
 
 struct FieldInfo {
@@ -76,7 +79,41 @@ struct RecordValue {
 };
 
 // A value that the index holds.
-using IndexValue = std::variant<std::int64_t, double, std::string>;
+using IndexValue = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>>;
+
+// How stored numbers become values (the CF conventions): value = stored * scale + offset.
+struct ValueCoding {
+  double scale = 1, offset = 0;
+  std::vector<double> missing;  // stored numbers that mean "no value"; not-a-number always does
+  float instead_of_missing = 0;
+  bool missing_is_error = false;
+  bool operator==(const ValueCoding&) const = default;
+};
+
+constexpr int kMostAxes = 8;
+
+// A box of a chunked array that is part of a sample: along each axis of the array, `count` elements,
+// `step` apart. Element (i, j, ...) of the box is element to + i * to_stride[0] + ... of the sample.
+struct ArrayBox {
+  using Axes = std::array<std::int64_t, kMostAxes>;
+  std::size_t array = 0;  // in chunked_arrays()
+  Axes origin{}, count{}, step{};
+  std::int64_t to = 0;
+  Axes to_stride{};
+  const ValueCoding* coding = nullptr;  // nullptr: values are as they are stored
+};
+
+// Samples that are drawn at random, so many an epoch: patches of volumes. Neighbours form regions, of
+// which some are visited together, so that what they share is read once.
+class SampleDraws {
+ public:
+  virtual ~SampleDraws() = default;
+  virtual std::uint64_t per_epoch() const = 0;
+  virtual std::uint64_t regions() const = 0;
+  virtual std::uint64_t per_visit() const = 0;  // draws each time that a region is visited
+  // A sample of the region, uniformly at random by the key.
+  virtual std::uint64_t draw(std::uint64_t region, std::uint64_t key) const = 0;
+};
 
 // Runs of consecutive samples that are stored, and best read, together.
 struct StorageUnits {
@@ -115,6 +152,11 @@ class Source {
   virtual const ArrayLayout* array_layout(std::size_t) const { return nullptr; }
   virtual IndexValue value(std::uint64_t, std::size_t) const { return {}; }
 
+  // Chunked fields: the arrays, and the boxes that make the sample's value (of the type and shape that
+  // array_layout() says).
+  virtual std::span<const std::shared_ptr<const ChunkedArray>> chunked_arrays() const { return {}; }
+  virtual void boxes(std::uint64_t, std::size_t, std::vector<ArrayBox>&) const {}
+
   // Records: the payload, its checksums verified; then a field of it. `room` gives memory that
   // stays until the next call, for values that do not lie in the record as they are.
   virtual Result<std::span<const std::byte>> open_record(std::uint64_t,
@@ -140,6 +182,11 @@ class Source {
   virtual const std::vector<StreamBlock>& blocks() const;
   virtual const std::vector<Stream>& streams() const;
   bool is_forward_only() const { return !blocks().empty(); }
+  // One unit holds several samples and is read as a whole: shuffle in windows unless told otherwise.
+  virtual bool shares_units() const { return is_forward_only(); }
+  virtual std::uint64_t suggested_window() const { return 16; }  // units
+  // Samples are not gone through but drawn; size() is then the number of those that can be.
+  virtual const SampleDraws* draws() const { return nullptr; }
 
   // A mixture draws from its parts, which stand one after another, by weight.
   struct Mixture {

@@ -34,6 +34,24 @@ struct Counts {
   std::uint64_t batches = 0;
 };
 
+// Of chunked arrays.
+struct ChunkStats {
+  std::uint64_t decoded = 0;  // chunks, each time that one was
+  std::uint64_t reused = 0;   // found decoded already
+  std::uint64_t missing = 0;  // not in the store: the fill value stood for them
+  std::uint64_t decoded_bytes = 0;
+};
+
+// How good a windowed shuffle is.
+struct ShuffleStats {
+  std::uint64_t units = 0;         // that are shuffled; 0: no windows
+  std::uint64_t window_units = 0;  // that samples are mixed between
+  double samples_a_unit = 0;
+  // By how much the variance of a batch's mean is larger than with a full shuffle, if all samples of a
+  // unit were alike (Kish's design effect); 1: not at all.
+  double design_effect = 1;
+};
+
 struct EpochStats {
   std::uint64_t epoch = 0;
   Counts counts;
@@ -51,6 +69,8 @@ struct LoaderStats {
 
   std::uint64_t queue_capacity = 0, queue_ready = 0, queue_bytes = 0;
   std::uint64_t memory_budget = 0, memory_peak = 0, memory_lent = 0;
+  ChunkStats chunks;
+  ShuffleStats shuffle;
   unsigned threads = 0;
   std::string tuning;      // why this many threads and batches
   std::string bottleneck;  // "read", "decode", "transform", "collate", "training step", "unknown"

@@ -251,6 +251,17 @@ class LoaderHandle {
     memory["peak"] = stats.memory_peak;
     memory["lent"] = stats.memory_lent;
     out["memory"] = memory;
+    nb::dict chunks, shuffle;
+    chunks["decoded"] = stats.chunks.decoded;
+    chunks["reused"] = stats.chunks.reused;
+    chunks["missing"] = stats.chunks.missing;
+    chunks["decoded_bytes"] = stats.chunks.decoded_bytes;
+    out["chunks"] = chunks;
+    shuffle["units"] = stats.shuffle.units;
+    shuffle["window_units"] = stats.shuffle.window_units;
+    shuffle["samples_a_unit"] = stats.shuffle.samples_a_unit;
+    shuffle["design_effect"] = stats.shuffle.design_effect;
+    out["shuffle"] = shuffle;
     tuning["threads"] = stats.threads;
     tuning["prefetch"] = stats.queue_capacity;
     tuning["reason"] = stats.tuning;

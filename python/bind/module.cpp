@@ -7,5 +7,6 @@ NB_MODULE(_core, module) {
   module.attr("__version__") = PENSTOCK_VERSION;
   penstock::python::bind_transforms(module);
   penstock::python::bind_sources(module);
+  penstock::python::bind_array_sources(module);
   penstock::python::bind_loader(module);
 }

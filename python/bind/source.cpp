@@ -10,17 +10,13 @@
 
 #include "bind.h"
 #include "errors.h"
+#include "source_handle.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace penstock::python {
 namespace {
-
-// nanobind holds shared_ptr<T> of non-const T; the source stays immutable behind it.
-struct SourceHandle {
-  SourcePtr source;
-};
 
 std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
@@ -66,7 +62,11 @@ SourcePtr source_of(nb::handle handle) { return nb::cast<SourceHandle&>(handle).
 
 void bind_sources(nb::module_& m) {
   nb::class_<SourceHandle>(m, "SourceHandle", "An opened source; penstock.Source wraps it.")
-      .def("__len__", [](const SourceHandle& self) { return self.source->size(); })
+      .def("__len__",
+           [](const SourceHandle& self) {
+             const SampleDraws* draws = self.source->draws();
+             return draws ? draws->per_epoch() : self.source->size();
+           })
       .def("key",
            [](const SourceHandle& self, std::uint64_t sample) {
              if (sample >= self.source->size()) throw nb::index_error("no such sample");

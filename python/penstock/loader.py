@@ -16,7 +16,7 @@ from .outputs import channels_first, choose_output, converter
 from .ranks import find_ranks
 from .sizes import parse_bytes
 from .sources import Source, open_source
-from .transforms import Derive, is_transform, makes_image
+from .transforms import Derive, is_transform, makes_image, moves_pixels
 
 log = logging.getLogger("penstock")
 
@@ -61,7 +61,8 @@ class Loader:
         one batch; every sample still comes once an epoch.
     Result
         fields: a list chooses and orders, a dict renames; every source also has "key".
-        transform: a list for the first image or array, or a dict of lists by field. output:
+        transform: a list for the first image or array (its crops, flips and turns are done to masks
+        too), or a dict of lists by field. output:
         "torch", "numpy", "jax" or "dlpack". dtype: "float32", "float16", "bfloat16", "uint8".
         layout: "NCHW", "NHWC" or "channels_last" (torch).
     """
@@ -69,7 +70,7 @@ class Loader:
     def __init__(self, source: Union[str, os.PathLike, Source], batch_size: int = 1, *,
                  fields: Union[Sequence[str], Mapping[str, str], None] = None,
                  transform: Union[Sequence[Any], Mapping[str, Any], None] = None,
-                 shuffle: Union[bool, str] = False, shuffle_window: int = 16,
+                 shuffle: Union[bool, str] = False, shuffle_window: int | None = None,
                  sampler: Any = None, weights: Sequence[float] | None = None,
                  seed: int = 0, epoch_size: int | None = None, drop_last: bool = False,
                  rank: int | None = None, world_size: int | None = None,
@@ -115,7 +116,7 @@ class Loader:
         self._core = _core.open_loader(
             self.source._handle, batch_size=_count("batch_size", batch_size), fields=names, renamed=renamed,
             transforms=field_steps, shuffle=_shuffle_name(shuffle),
-            shuffle_window=_count("shuffle_window", shuffle_window), sampler=indices,
+            shuffle_window=0 if shuffle_window is None else _count("shuffle_window", shuffle_window), sampler=indices,
             weights=None if weights is None else [float(w) for w in weights],
             seed=_seed_value(seed), epoch_size=0 if epoch_size is None else _count("epoch_size", epoch_size),
             drop_last=bool(drop_last), rank=self._slice_rank, world_size=self._slice_world,
@@ -409,7 +410,11 @@ def _field_steps(transform: Any, source: Source, names: Sequence[str],
     for wanted in ("image", "array"):
         for name, field_kind in kinds.items():
             if field_kind == wanted:
-                return [(name, _steps(transform, name), "")]
+                steps = _steps(transform, name)
+                # What moves pixels must move those of the masks too, by the same draws.
+                moves = [step for step in steps if moves_pixels(step)]
+                masks = [other for other, other_kind in kinds.items() if other_kind == "mask" and moves]
+                return [(name, steps, ""), *((mask, moves, "") for mask in masks)]
     raise UsageError("there is no image or array that transforms could be for")
 
 

@@ -29,6 +29,12 @@ def is_transform(value: Any) -> bool:
     return isinstance(value, _CLASSES)
 
 
+def moves_pixels(value: Any) -> bool:
+    """Whether masks must take this step together with their image."""
+    return isinstance(value, (CenterCrop, Pad, RandomCrop, RandomFlip3D, RandomHorizontalFlip, RandomResizedCrop,
+                              RandomRot90, RandomVerticalFlip, Resize))
+
+
 def makes_image(value: Any) -> bool:
     """Whether an array that passes through this step is an image (height, width, channels) afterwards."""
     return isinstance(value, (CenterCrop, ColorJitter, Pad, RandomCrop, RandomHorizontalFlip, RandomResizedCrop,

@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "order/bucket_order.h"
+#include "order/drawn_order.h"
 #include "order/mixture_order.h"
 #include "order/pass.h"
 
@@ -111,6 +112,9 @@ Status check_order(const OrderSpec& spec) {
   if (spec.mixture && (spec.indices || spec.weights))
     return fail(ErrorCode::kInvalidArgument,
                 "a weighted mixture decides itself what comes; sampler and weights do not apply");
+  if (spec.draws && (spec.indices || spec.weights || spec.lengths))
+    return fail(ErrorCode::kInvalidArgument,
+                "random patches are drawn by the source; sampler, weights and buckets do not apply");
   if (spec.lengths && spec.lengths->size() != spec.samples)
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{} lengths for {} samples", spec.lengths->size(), spec.samples));
@@ -122,7 +126,9 @@ std::unique_ptr<const EpochOrder> make_epoch_order(const OrderSpec& spec, std::u
   std::uint64_t size = spec.epoch_size ? spec.epoch_size : count;
   if (count == 0) size = 0;
   std::unique_ptr<const EpochOrder> order;
-  if (spec.weights)
+  if (spec.draws)
+    order = make_drawn_order(spec, size, epoch);
+  else if (spec.weights)
     order = std::make_unique<WeightedOrder>(spec, size, epoch);
   else if (spec.mixture)
     order = make_mixture_order(spec, size, epoch);
@@ -142,6 +148,11 @@ std::uint64_t order_fingerprint(const OrderSpec& spec) {
     add(spec.window_units);
     if (spec.units)
       for (const std::uint64_t first : spec.units->first_sample) add(first);
+  }
+  if (spec.draws) {
+    add(spec.draws->regions());
+    add(spec.draws->per_visit());
+    add(spec.window_units);
   }
   if (spec.mixture)
     for (const double weight : spec.mixture->weights) add(std::bit_cast<std::uint64_t>(weight));

@@ -34,6 +34,8 @@ struct OrderSpec {
   std::shared_ptr<const std::vector<double>> weights;
   // The source is a mixture: its parts are drawn from by weight, each gone through by itself.
   std::optional<Source::Mixture> mixture;
+  // Samples are drawn, not gone through. Borrowed from the source.
+  const SampleDraws* draws = nullptr;
   // Samples of like length are brought together in runs of `bucket_run`, within windows.
   std::shared_ptr<const std::vector<std::uint64_t>> lengths;
   std::uint64_t bucket_run = 0;

@@ -17,6 +17,7 @@ enum class KeyPurpose : std::uint64_t {
   kMixture = 5,
   kPart = 6,
   kRuns = 7,
+  kDraws = 8,
 };
 
 std::uint64_t derive_key(std::uint64_t seed, std::uint64_t pass, KeyPurpose purpose, std::uint64_t part = 0);

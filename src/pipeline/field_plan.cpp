@@ -27,9 +27,10 @@ const FieldTransform* transforms_of(const std::string& name, const LoaderOptions
   return found == options.transforms.end() ? nullptr : &*found;
 }
 
-Result<Program> compile(const FieldTransform* transforms, FieldKind kind, const LoaderOptions& options) {
+Result<Program> compile(const FieldTransform* transforms, FieldKind kind, bool has_own_type,
+                        const LoaderOptions& options) {
   static const std::vector<Transform> none;
-  const bool numbers = kind == FieldKind::kImage || kind == FieldKind::kArray;
+  const bool numbers = !has_own_type && (kind == FieldKind::kImage || kind == FieldKind::kArray);
   return Program::compile(transforms ? transforms->steps : none,
                           {kind, options.layout == BatchLayout::kNchw ? Layout::kNchw : Layout::kNhwc,
                            numbers ? options.dtype : std::nullopt});
@@ -120,7 +121,9 @@ class Planner {
     if (field.kind >= FieldKind::kText && transforms)
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("field \"{}\" is {}; transforms do not apply", name, name_of(field.kind)));
-    auto program = compile(transforms, field.kind, options_);
+    // Numbers that the index holds, such as places, stay what they are.
+    const bool has_own_type = field.form == FieldForm::kIndex;
+    auto program = compile(transforms, field.kind, has_own_type, options_);
     if (!program) {
       program.error().message += fmt::format(" (field \"{}\")", name);
       return std::unexpected(std::move(program).error());

@@ -22,7 +22,8 @@ constexpr std::uint64_t kMostOpenObjects = 64;  // by each worker
 constexpr std::uint64_t kLargestWindow = 1 << 24;
 constexpr std::uint64_t kLongestRun = std::uint64_t{1} << 40;
 constexpr std::size_t kErrorsListed = 100;
-constexpr double kShareOfWaiting = 0.05;  // a consumer that waits less than this is the slow one
+constexpr std::uint64_t kBatchesBesideChunks = 5;  // two with the user, three under way
+constexpr double kShareOfWaiting = 0.05;           // a consumer that waits less than this is the slow one
 
 std::unexpected<Error> bad_option(std::string message) {
   return fail(ErrorCode::kInvalidArgument, std::move(message));
@@ -35,8 +36,8 @@ Status check_options(const LoaderOptions& options) {
   if (options.world_size == 0 || options.rank >= options.world_size)
     return bad_option(fmt::format("rank {} of world_size {}", options.rank, options.world_size));
   if (options.threads > 1024) return bad_option(fmt::format("threads={}: at most 1024", options.threads));
-  if (options.shuffle_window == 0 || options.shuffle_window > kLargestWindow)
-    return bad_option(fmt::format("shuffle_window={}: from 1 to {}", options.shuffle_window, kLargestWindow));
+  if (options.shuffle_window > kLargestWindow)
+    return bad_option(fmt::format("shuffle_window={}: at most {}", options.shuffle_window, kLargestWindow));
   if (!(options.max_skip >= 0 && options.max_skip <= 1))
     return bad_option(fmt::format("max_skip={}: a share from 0 to 1", options.max_skip));
   return {};
@@ -52,11 +53,45 @@ double batch_mib(const LayoutField& field, const LoaderOptions& options) {
   return static_cast<double>(field.field.spec.bytes()) * static_cast<double>(options.batch_size) / kMiB;
 }
 
+// Samples of which some share a storage unit: a window of the order.
+std::uint64_t samples_together(const OrderSpec& order) {
+  if (order.draws) return order.window_units * order.draws->per_visit();
+  if (order.units && order.units->first_sample.size() > 1)
+    return order.window_units * (order.samples / (order.units->first_sample.size() - 1) + 1);
+  return order.window_units * order.unit_samples;
+}
+
+// For chunks and what is read ahead: all but a few batches and some scratch, and never less than a
+// third.
+std::uint64_t bytes_to_share(const SamplePlan& plan, std::uint64_t memory, std::uint64_t batch_bytes) {
+  const std::uint64_t others = kBatchesBesideChunks * batch_bytes + memory / 8;
+  const std::uint64_t third = memory / 3;
+  if (plan.source->chunked_arrays().empty()) return third;
+  return std::max(third, memory - std::min(memory, others));
+}
+
+// A chunk that neither the shelf nor a worker's scratch can hold would fail every sample.
+Status check_chunks_fit(const SamplePlan& plan, const UpcomingPlan& upcoming, const BudgetPlan& budget,
+                        std::uint64_t memory) {
+  const std::uint64_t most = std::max(upcoming.shelf_bytes, budget.scratch_pot_bytes);
+  for (const auto& array : plan.source->chunked_arrays())
+    if (const std::uint64_t bytes = array->chunks() > 0 ? array->chunk_bytes(0) : 0; bytes > most)
+      return fail(
+          ErrorCode::kNoMemory,
+          fmt::format("memory budget of {:.0f} MiB is too small: one chunk takes {:.0f} MiB when it is "
+                      "decoded; give memory= at least {:.0f} MiB",
+                      static_cast<double>(memory) / kMiB, static_cast<double>(bytes) / kMiB,
+                      std::ceil(3.2 * static_cast<double>(bytes) / kMiB)),
+          {array->uri(), -1, -1, -1});
+  return {};
+}
+
 class PipelineLoader final : public Loader {
  public:
   PipelineLoader(SamplePlan plan, const LoaderOptions& options, OrderSpec order, SlotLayout layout,
                  std::shared_ptr<Ledger> ledger, std::unique_ptr<StreamBlocks> streams,
-                 const BudgetPlan& budget, unsigned threads, std::string tuning)
+                 std::unique_ptr<Upcoming> upcoming, const BudgetPlan& budget, unsigned threads,
+                 std::string tuning)
       : plan_(std::move(plan)),
         options_(options),
         order_(std::move(order)),
@@ -67,7 +102,8 @@ class PipelineLoader final : public Loader {
         ledger_(std::move(ledger)),
         pool_(std::make_shared<BatchPool>(ledger_, layout_.batch_bytes(), budget.batch_area_bytes)),
         room_(std::make_shared<VariableRoom>(ledger_, budget.variable_area_bytes)),
-        streams_(std::move(streams)) {
+        streams_(std::move(streams)),
+        upcoming_(std::move(upcoming)) {
     start_workers();
   }
 
@@ -188,6 +224,8 @@ class PipelineLoader final : public Loader {
     stats.memory_budget = ledger_->budget();
     stats.memory_peak = ledger_->peak();
     stats.memory_lent = ledger_->lent();
+    if (upcoming_) stats.chunks = upcoming_->stats();
+    stats.shuffle = describe_shuffle(order_, options_.batch_size * options_.world_size);
     stats.threads = threads_;
     stats.tuning = tuning_;
     stats.bottleneck = bottleneck(stats);
@@ -216,7 +254,7 @@ class PipelineLoader final : public Loader {
                                                      pool_,
                                                      room_,
                                                      ledger_,
-                                                     streams_.get(),
+                                                     {streams_.get(), upcoming_.get()},
                                                      budget_.scratch_share_bytes,
                                                      budget_.scratch_pot_bytes,
                                                      threads_,
@@ -357,6 +395,7 @@ class PipelineLoader final : public Loader {
   const std::shared_ptr<BatchPool> pool_;
   const std::shared_ptr<VariableRoom> room_;
   const std::unique_ptr<StreamBlocks> streams_;
+  const std::unique_ptr<Upcoming> upcoming_;
 
   std::uint64_t next_epoch_ = 0, next_position_ = 0;  // where start_epoch() begins
   std::uint64_t epoch_ = 0, start_position_ = 0, delivered_batches_ = 0;
@@ -399,13 +438,13 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
   StreamPlan stream_plan{.prefetch = options.prefetch};
   if (source->is_forward_only()) {
     const auto planned =
-        plan_streams(*source, {order->shuffle == Shuffle::kWindow ? options.shuffle_window : 0,
+        plan_streams(*source, {order->shuffle == Shuffle::kWindow ? order->window_units : 0,
                                options.batch_size * options.world_size, options.prefetch, memory / 2});
     if (!planned) return std::unexpected(planned.error());
     stream_plan = *planned;
     streams = std::make_unique<StreamBlocks>(*source, ledger, stream_plan);
   }
-  auto shape = find_shape(*plan, options, memory, streams.get());
+  auto shape = find_shape(*plan, options, memory, {streams.get(), nullptr});
   if (!shape) return std::unexpected(std::move(shape).error());
   for (const LayoutField& field : shape->fields)  // before any size is multiplied out: it might wrap around
     if (field.placement == Placement::kSlot && field.field.spec.bytes() > memory / options.batch_size)
@@ -419,9 +458,18 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
   SlotLayout layout(std::move(shape->fields), options.batch_size);
 
   const std::uint64_t variable = shape->variable_bytes * options.batch_size;
-  const auto budget = divide_budget(
-      {memory, layout.batch_bytes(), variable, stream_plan.bytes(), threads, stream_plan.prefetch});
+  const auto upcoming_plan = plan_upcoming(
+      *source,
+      {2 * samples_together(*order), bytes_to_share(*plan, memory, layout.batch_bytes() + variable)});
+  const std::uint64_t shared_bytes = stream_plan.bytes() + (upcoming_plan ? upcoming_plan->bytes() : 0);
+  const auto budget =
+      divide_budget({memory, layout.batch_bytes(), variable, shared_bytes, threads, stream_plan.prefetch});
   if (!budget) return std::unexpected(budget.error());
+  std::unique_ptr<Upcoming> upcoming;
+  if (upcoming_plan) {
+    PENSTOCK_CHECK(check_chunks_fit(*plan, *upcoming_plan, *budget, memory));
+    upcoming = std::make_unique<Upcoming>(*source, stored_fields(*plan), ledger, *upcoming_plan);
+  }
   std::string tuning = fmt::format(
       "{} threads ({}), {} batches of {:.1f} MiB ahead ({}), memory {:.0f} MiB ({})", threads,
       options.threads ? "given" : fmt::format("{} usable cores / {} local ranks", usable_cpus(), local),
@@ -429,8 +477,8 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
       options.prefetch == budget->prefetch ? "given" : "by memory", static_cast<double>(memory) / kMiB,
       options.memory_bytes ? "given" : "a quarter of what is free");
   return std::make_unique<PipelineLoader>(std::move(*plan), options, std::move(*order), std::move(layout),
-                                          std::move(ledger), std::move(streams), *budget, threads,
-                                          std::move(tuning));
+                                          std::move(ledger), std::move(streams), std::move(upcoming), *budget,
+                                          threads, std::move(tuning));
 }
 
 bool Loader::is_worker_thread() { return Scheduler::is_own_thread(); }

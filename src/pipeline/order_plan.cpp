@@ -50,12 +50,13 @@ Result<std::vector<std::uint64_t>> lengths_of(const Source& source, const Loader
   return lengths;
 }
 
-// Decided by the format, never by timing: what can only be read forward is shuffled in windows.
+// Decided by the format, never by timing: where a storage unit holds several samples and is read as a whole,
+// samples are shuffled in windows of units.
 Shuffle shuffle_for(ShuffleMode mode, const Source& source) {
   switch (mode) {
     case ShuffleMode::kOff: return Shuffle::kNone;
     case ShuffleMode::kWindow: return Shuffle::kWindow;
-    case ShuffleMode::kAuto: return source.is_forward_only() ? Shuffle::kWindow : Shuffle::kFull;
+    case ShuffleMode::kAuto: return source.shares_units() ? Shuffle::kWindow : Shuffle::kFull;
     case ShuffleMode::kFull: return Shuffle::kFull;
   }
   return Shuffle::kNone;
@@ -70,7 +71,9 @@ Result<OrderSpec> plan_order(const Source& source, const LoaderOptions& options)
   order.shuffle = shuffle_for(options.shuffle, source);
   order.seed = options.seed;
   order.unit_samples = source.unit_samples();
-  order.window_units = options.shuffle_window;
+  order.window_units = options.shuffle_window ? options.shuffle_window : source.suggested_window();
+  order.draws = source.draws();
+  if (order.draws && order.epoch_size == 0) order.epoch_size = order.draws->per_epoch();
   order.indices = options.sampler;
   order.weights = options.weights;
   order.lengths = options.bucket_lengths;
@@ -91,6 +94,28 @@ Result<OrderSpec> plan_order(const Source& source, const LoaderOptions& options)
   if (order.lengths) order.bucket_run = options.batch_size * options.world_size;
   PENSTOCK_CHECK(check_order(order));
   return order;
+}
+
+ShuffleStats describe_shuffle(const OrderSpec& order, std::uint64_t batch_samples) {
+  ShuffleStats stats;
+  if (order.draws && order.shuffle != Shuffle::kFull) {
+    stats.units = order.draws->regions();
+    stats.samples_a_unit = static_cast<double>(order.draws->per_visit());
+  } else if (order.shuffle == Shuffle::kWindow && !order.draws && order.samples > 0) {
+    stats.units = order.units ? order.units->first_sample.size() - 1
+                              : (order.samples + order.unit_samples - 1) / order.unit_samples;
+    stats.samples_a_unit = static_cast<double>(order.samples) / static_cast<double>(stats.units);
+  } else {
+    return stats;
+  }
+  stats.window_units = std::min(order.window_units, stats.units);
+  // Two samples of a batch share a unit with probability (s-1)/(ns-1) within a window of n units of s
+  // samples, and (s-1)/(Ms-1) in a full shuffle of M units.
+  const double s = stats.samples_a_unit, n = static_cast<double>(stats.window_units),
+               m = static_cast<double>(stats.units);
+  const auto share = [&](double units) { return units * s > 1 ? (s - 1) / (units * s - 1) : 0.0; };
+  stats.design_effect = 1 + (static_cast<double>(batch_samples) - 1) * (share(n) - share(m));
+  return stats;
 }
 
 }  // namespace penstock

@@ -33,18 +33,21 @@ bool can_hold(DType dtype, double value) {
 std::optional<ArraySpec> fixed_spec(const SamplePlan& plan, const FieldPlan& field) {
   if (field.kind == FieldKind::kInteger && field.program.keeps(DType::kInt64))
     return ArraySpec{DType::kInt64, {}};
-  const ArrayLayout* layout = field.kind == FieldKind::kArray && field.source_field >= 0
+  const bool is_array = field.kind == FieldKind::kArray || field.form == FieldForm::kChunks;
+  const ArrayLayout* layout = is_array && field.source_field >= 0
                                   ? plan.source->array_layout(static_cast<std::size_t>(field.source_field))
                                   : nullptr;
-  if (layout && field.form == FieldForm::kElements && field.program.keeps(layout->spec.dtype))
+  if (layout && (field.form == FieldForm::kElements || field.form == FieldForm::kChunks) &&
+      field.program.keeps(layout->spec.dtype))
     return layout->spec;
+  if (layout && field.form == FieldForm::kChunks) return field.program.spec_from(layout->spec);
   return field.program.fixed_spec();
 }
 
 }  // namespace
 
 Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& options,
-                               std::uint64_t budget_bytes, StreamBlocks* streams) {
+                               std::uint64_t budget_bytes, const SharedReads& shared) {
   std::vector<std::optional<ArraySpec>> specs(plan.fields.size());
   bool complete = true;
   for (std::size_t i = 0; i < plan.fields.size(); ++i) {
@@ -58,12 +61,12 @@ Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& opti
     Ledger ledger(budget_bytes);
     ScratchBudget budget(ledger, budget_bytes, 0);
     WorkerCounters counters;
-    SampleWorker worker(plan, budget, counters, streams);
+    SampleWorker worker(plan, budget, counters, shared);
     const std::uint64_t tries = std::min(plan.source->size(), kSamplesToProbe);
     std::optional<Error> first_error;
     Result<std::vector<ArraySpec>> measured;
     for (std::uint64_t sample = 0; sample < tries; ++sample) {
-      measured = worker.measure(streams ? sample : sample * plan.source->size() / tries);
+      measured = worker.measure(shared.streams ? sample : sample * plan.source->size() / tries);
       if (measured) break;
       if (!first_error) first_error = measured.error();
     }

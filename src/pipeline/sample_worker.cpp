@@ -10,13 +10,14 @@
 
 #include "decode/npy.h"
 #include "decode/text.h"
+#include "plan/sample_reads.h"
+#include "transform/write_slot.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kWorthReadingOver = 64 << 10;  // a gap that costs less than another read
-constexpr std::uint64_t kBytesATextTakes = 32;         // besides its characters
-constexpr std::uint64_t kJsonCheckTakes = 16;          // times the text, for the names of its keys
+constexpr std::uint64_t kBytesATextTakes = 32;  // besides its characters
+constexpr std::uint64_t kJsonCheckTakes = 16;   // times the text, for the names of its keys
 
 bool is_text(FieldKind kind) { return kind >= FieldKind::kText; }
 
@@ -37,16 +38,29 @@ Status check_text(FieldKind kind, ConstBytes text) {
 
 }  // namespace
 
+std::vector<std::size_t> stored_fields(const SamplePlan& plan) {
+  std::vector<std::size_t> fields;
+  for (const FieldPlan& field : plan.fields)
+    if (field.source_field >= 0 && field.form != FieldForm::kIndex)
+      fields.push_back(static_cast<std::size_t>(field.source_field));
+  std::ranges::sort(fields);
+  fields.erase(std::ranges::unique(fields).begin(), fields.end());
+  return fields;
+}
+
 SampleWorker::SampleWorker(const SamplePlan& plan, ScratchBudget& budget, WorkerCounters& counters,
-                           StreamBlocks* streams)
+                           const SharedReads& shared)
     : plan_(plan),
       scratch_(budget),
       clock_(counters),
       context_(scratch_, clock_),
-      streams_(streams) {
-  for (const FieldPlan& field : plan.fields)
-    if (field.source_field >= 0 && field.form != FieldForm::kIndex)
-      stored_fields_.push_back(static_cast<std::size_t>(field.source_field));
+      shared_(shared),
+      stored_fields_(stored_fields(plan)) {
+  for (std::size_t field = 0; field < plan.fields.size(); ++field)
+    if (plan.fields[field].source_field >= 0 && plan.fields[field].form == FieldForm::kChunks)
+      chunked_fields_.push_back(field);
+  if (!chunked_fields_.empty())
+    chunks_ = std::make_unique<ChunkAssembler>(*plan.source, scratch_, clock_, shared.upcoming);
 }
 
 Result<bool> SampleWorker::fill(std::uint64_t epoch, std::uint64_t position, std::uint64_t sample,
@@ -55,7 +69,8 @@ Result<bool> SampleWorker::fill(std::uint64_t epoch, std::uint64_t position, std
   const Target target{&batch, index, nullptr, nullptr};
   room_taken_ = 0;
   is_too_early_ = is_batch_too_large_ = false;
-  Status made = make_sample(sample, target);
+  if (shared_.upcoming != nullptr) shared_.upcoming->extend();
+  Status made = make_sample(position, sample, target);
   if (made) return true;
   drop_parts(target);
   if (is_too_early_) return false;
@@ -65,29 +80,29 @@ Result<bool> SampleWorker::fill(std::uint64_t epoch, std::uint64_t position, std
 Result<std::vector<ArraySpec>> SampleWorker::measure(std::uint64_t sample) {
   std::vector<ArraySpec> specs(plan_.fields.size());
   context_.draws = Draws(plan_.seed, 0, 0);
-  PENSTOCK_CHECK(make_sample(sample, {nullptr, 0, &specs, nullptr}));
+  PENSTOCK_CHECK(make_sample(0, sample, {nullptr, 0, &specs, nullptr}));
   return specs;
 }
 
 Status SampleWorker::look_at(std::uint64_t sample, const Look& look) {
   context_.draws = Draws(plan_.seed, 0, 0);
-  return make_sample(sample, {nullptr, 0, nullptr, &look});
+  if (shared_.upcoming != nullptr) shared_.upcoming->extend();
+  return make_sample(sample, sample, {nullptr, 0, nullptr, &look});
 }
 
-Status SampleWorker::make_sample(std::uint64_t sample, const Target& target) {
+Status SampleWorker::make_sample(std::uint64_t position, std::uint64_t sample, const Target& target) {
   clock_.start();
   Status status;
   try {
-    for (std::size_t field = 0; field < plan_.fields.size() && status; ++field) {
-      if (plan_.fields[field].derive_from >= 0) continue;  // made together with what it derives from
-      where_ = {plan_.source->uri(), -1, -1, -1};
-      status = make_field(field, sample, target);
-    }
+    status = make_fields(position, sample, target);
   } catch (const std::bad_alloc&) {  // from the standard library; our own memory comes from the ledger
     status = fail(ErrorCode::kNoMemory, "the system has no memory left");
   }
+  if (shared_.upcoming != nullptr)
+    shared_.upcoming->finish(position, chunks_ ? chunks_->chunks() : std::span<const ChunkId>{});
   object_.reset();
   block_.reset();
+  held_.reset();
   stretch_ = record_ = {};
   context_.held.reset();
   context_.picture.reset();
@@ -102,6 +117,19 @@ Status SampleWorker::make_sample(std::uint64_t sample, const Target& target) {
     where.sample = static_cast<std::int64_t>(sample);
   }
   return status;
+}
+
+Status SampleWorker::make_fields(std::uint64_t position, std::uint64_t sample, const Target& target) {
+  where_ = {plan_.source->uri(), -1, -1, -1};
+  if (chunks_) PENSTOCK_CHECK(make_chunked(position, sample, target));
+  for (std::size_t field = 0; field < plan_.fields.size(); ++field) {
+    const FieldPlan& plan = plan_.fields[field];
+    // Made together with what it derives from, or just now.
+    if (plan.derive_from >= 0 || (plan.source_field >= 0 && plan.form == FieldForm::kChunks)) continue;
+    where_ = {plan_.source->uri(), -1, -1, -1};
+    PENSTOCK_CHECK(make_field(field, sample, target));
+  }
+  return {};
 }
 
 Status SampleWorker::make_field(std::size_t field, std::uint64_t sample, const Target& target) {
@@ -136,6 +164,105 @@ Status SampleWorker::make_field(std::size_t field, std::uint64_t sample, const T
   return make_derived(field, *value, target);
 }
 
+Status SampleWorker::make_chunked(std::uint64_t position, std::uint64_t sample, const Target& target) {
+  chunk_targets_.clear();
+  std::vector<bool> is_in_place(chunked_fields_.size());
+  std::size_t scratch_bytes = 0;
+  for (std::size_t i = 0; i < chunked_fields_.size(); ++i) {
+    const FieldPlan& plan = plan_.fields[chunked_fields_[i]];
+    const ArraySpec& stored = plan_.source->array_layout(static_cast<std::size_t>(plan.source_field))->spec;
+    ChunkTarget& aim = chunk_targets_.emplace_back();
+    const auto in_place = aim_at_slot(chunked_fields_[i], stored, target, aim);
+    if (!in_place) return std::unexpected(in_place.error());
+    is_in_place[i] = *in_place;
+    if (!*in_place) scratch_bytes += (stored.bytes() + 63) / 64 * 64;
+  }
+  std::byte* next = nullptr;
+  if (scratch_bytes > 0) {
+    const auto memory = scratch_.get(kScratchSample, scratch_bytes);
+    if (!memory) return std::unexpected(memory.error());
+    next = memory->data();
+  }
+  std::vector<View> views(chunked_fields_.size());
+  for (std::size_t i = 0; i < chunked_fields_.size(); ++i) {
+    if (is_in_place[i]) continue;
+    const FieldPlan& plan = plan_.fields[chunked_fields_[i]];
+    const ArraySpec& stored = plan_.source->array_layout(static_cast<std::size_t>(plan.source_field))->spec;
+    views[i] = view_of_array(next, stored);
+    ChunkTarget& aim = chunk_targets_[i];
+    aim = {static_cast<std::size_t>(plan.source_field),
+           stored.dtype,
+           views[i].rank,
+           views[i].shape,
+           next,
+           views[i].stride,
+           {}};
+    next += (stored.bytes() + 63) / 64 * 64;
+  }
+  const Status filled = chunks_->fill(position, sample, chunk_targets_);
+  if (!filled) {
+    where_ = chunks_->where();
+    return filled;
+  }
+  for (std::size_t i = 0; i < chunked_fields_.size(); ++i) {
+    if (is_in_place[i]) continue;
+    const std::size_t field = chunked_fields_[i];
+    PENSTOCK_CHECK(plan_.fields[field].program.run(views[i], context_));
+    clock_.mark(Stage::kTransform, 0, 1);
+    PENSTOCK_CHECK(deliver(field, views[i], target));
+    PENSTOCK_CHECK(make_derived(field, views[i], target));
+  }
+  return {};
+}
+
+// Where nothing is done to the elements but flips, turns and one Normalize, they can go to their slot
+// as they come: the transforms are run on a view of no memory to see where each belongs.
+Result<bool> SampleWorker::aim_at_slot(std::size_t field, const ArraySpec& stored, const Target& target,
+                                       ChunkTarget& out) {
+  const FieldPlan& plan = plan_.fields[field];
+  if (target.batch == nullptr || !plan.is_delivered || !plan.program.only_changes_view()) return false;
+  for (const FieldPlan& other : plan_.fields)
+    if (other.derive_from == static_cast<int>(field)) return false;
+  const SlotLayout& slots = target.batch->layout;
+  const auto slot_field = static_cast<std::size_t>(plan_.delivered_as[field]);
+  if (slots.placement(slot_field) != Placement::kSlot) return false;
+  const ArraySpec& wanted = slots.field(slot_field).spec;
+  const MutableBytes slot = slots.slot(target.batch->contents.block.data(), slot_field, target.index);
+  const View whole = view_of_array(slot.data(), stored);
+  View seen = whole;
+  const Draws draws = context_.draws;
+  PENSTOCK_CHECK(plan.program.run(seen, context_));
+  const View slot_view = view_of_array(slot.data(), wanted);
+  if (plan.program.spec_of(seen) != wanted ||
+      !can_convert(seen.affine.scale ? DType::kFloat32 : seen.dtype, wanted.dtype)) {
+    context_.draws = draws;  // the long way says what is wrong
+    return false;
+  }
+  out.field = static_cast<std::size_t>(plan.source_field);
+  out.dtype = wanted.dtype;
+  out.rank = whole.rank;
+  out.extent = whole.shape;
+  out.memory = slot.data();
+  out.affine = seen.affine;
+  for (std::size_t b = 0; b < static_cast<std::size_t>(seen.rank); ++b) {
+    if (seen.shape[b] == 1) continue;
+    for (std::size_t a = 0; a < static_cast<std::size_t>(whole.rank); ++a) {
+      if (whole.shape[a] == 1 || whole.stride[a] != std::abs(seen.stride[b])) continue;
+      const bool is_flipped = seen.stride[b] < 0;
+      out.stride[a] = is_flipped ? -slot_view.stride[b] : slot_view.stride[b];
+      if (is_flipped) out.memory += (seen.shape[b] - 1) * slot_view.stride[b];
+      if (seen.affine.axis == static_cast<int>(b)) {
+        out.affine.axis = static_cast<int>(a);
+        if (is_flipped) {
+          context_.draws = draws;
+          return false;
+        }
+      }
+    }
+  }
+  return true;
+}
+
 Status SampleWorker::make_derived(std::size_t parent, const View& value, const Target& target) {
   for (std::size_t field = parent + 1; field < plan_.fields.size(); ++field) {
     if (plan_.fields[field].derive_from != static_cast<int>(parent)) continue;
@@ -161,6 +288,10 @@ Result<View> SampleWorker::load(std::size_t field, std::uint64_t sample) {
     if (const auto* integer = std::get_if<std::int64_t>(&value)) {
       integer_ = *integer;
       view = view_of_array(reinterpret_cast<const std::byte*>(&integer_), {DType::kInt64, {}});
+    } else if (const auto* several = std::get_if<std::vector<std::int64_t>>(&value)) {
+      integers_ = *several;
+      view = view_of_array(reinterpret_cast<const std::byte*>(integers_.data()),
+                           {DType::kInt64, {static_cast<std::int64_t>(integers_.size())}});
     } else {
       real_ = static_cast<float>(std::get<double>(value));
       view = view_of_array(reinterpret_cast<const std::byte*>(&real_), {DType::kFloat32, {}});
@@ -237,6 +368,7 @@ Result<bool> SampleWorker::read_in_place(std::size_t field, std::uint64_t sample
   const ArrayLayout* layout = plan_.source->array_layout(source_field);
   if (target.batch == nullptr || layout == nullptr || layout->swap_bytes || layout->fortran_order)
     return false;
+  if (shared_.upcoming != nullptr && shared_.upcoming->ahead() != nullptr) return false;
   if (!plan.is_delivered || !plan.program.keeps(layout->spec.dtype)) return false;
   for (const FieldPlan& other : plan_.fields)
     if (other.derive_from == static_cast<int>(field)) return false;
@@ -320,13 +452,15 @@ Result<ConstBytes> SampleWorker::read_encoded(const Extent& extent, std::uint64_
   if (extent.block >= 0) {
     if (!block_ || block_->number != static_cast<std::size_t>(extent.block)) {
       block_.reset();  // before another is asked for
-      auto block = streams_->get(static_cast<std::size_t>(extent.block));
+      auto block = shared_.streams->get(static_cast<std::size_t>(extent.block));
       if (!block) return std::unexpected(std::move(block).error());
       block_ = std::move(*block);
     }
     clock_.mark(Stage::kRead, extent.length);
     return ConstBytes(block_->bytes).subspan(extent.offset - block_->begin_byte, extent.length);
   }
+  if (shared_.upcoming != nullptr && shared_.upcoming->ahead() != nullptr)
+    return read_from_ahead(extent, sample);
   if (extent.shared_object) return read_stretch(extent, sample);
   auto object = open(extent);
   if (!object) return std::unexpected(std::move(object).error());
@@ -343,39 +477,62 @@ Result<ConstBytes> SampleWorker::read_encoded(const Extent& extent, std::uint64_
   return ConstBytes(*buffer);
 }
 
-// Fields of a sample stand close together in a shard: all that are wanted are read at once, unless
-// what lies between them costs more than another read.
+// All fields of a sample that stand close together are read at once.
 Result<ConstBytes> SampleWorker::read_stretch(const Extent& extent, std::uint64_t sample) {
   const auto within = [&] {
     return stretch_object_ == extent.object && extent.offset >= stretch_begin_ &&
            extent.offset + extent.length <= stretch_begin_ + stretch_.size() && !stretch_.empty();
   };
   if (!within()) {
-    std::uint64_t begin = extent.offset, end = extent.offset + extent.length, wanted = 0;
-    for (const std::size_t field : stored_fields_) {
-      const auto other = plan_.source->extent(sample, field);
-      if (!other || other->object != extent.object) continue;
-      begin = std::min(begin, other->offset);
-      end = std::max(end, other->offset + other->length);
-      wanted += other->length;
-    }
-    if (end - begin > wanted + kWorthReadingOver) {
-      begin = extent.offset;
-      end = extent.offset + extent.length;
-    }
+    const ByteRange range = stretch_of(*plan_.source, stored_fields_, sample, extent);
     auto object = open(extent);
     if (!object) return std::unexpected(std::move(object).error());
-    const auto buffer = scratch_.get(kScratchEncoded, std::max<std::uint64_t>(end - begin, 1));
+    const auto buffer = scratch_.get(kScratchEncoded, std::max<std::uint64_t>(range.length, 1));
     if (!buffer) return std::unexpected(buffer.error());
     stretch_ = {};
     record_ = {};
-    const MutableBytes stretch = buffer->first(end - begin);
-    PENSTOCK_CHECK((*object)->read_at(begin, stretch));
+    const MutableBytes stretch = buffer->first(range.length);
+    PENSTOCK_CHECK((*object)->read_at(range.offset, stretch));
     PENSTOCK_CHECK(check_unchanged(**object));
     stretch_ = stretch;
     stretch_object_ = extent.object;
-    stretch_begin_ = begin;
+    stretch_begin_ = range.offset;
     clock_.mark(Stage::kRead, stretch.size());
+  }
+  return stretch_.subspan(extent.offset - stretch_begin_, extent.length);
+}
+
+// The same where the store is read ahead: what was asked for long before is here by now.
+Result<ConstBytes> SampleWorker::read_from_ahead(const Extent& extent, std::uint64_t sample) {
+  const ObjectRead wanted = read_of(*plan_.source, stored_fields_, sample, extent);
+  const bool has_it = stretch_object_ == wanted.key && stretch_begin_ == wanted.range.offset &&
+                      !stretch_.empty() && (!extent.shared_object || stretch_.size() == wanted.range.length);
+  if (!has_it) {
+    stretch_ = record_ = {};
+    held_.reset();
+    ReadAhead& ahead = *shared_.upcoming->ahead();
+    if (auto taken = ahead.take(wanted)) {
+      if (!*taken) return std::unexpected(std::move(*taken).error());
+      stretch_ = (*taken)->bytes;
+      held_ = std::move((*taken)->memory);
+    } else {
+      const auto got =
+          ahead.read(plan_.source->store(), wanted, [&](std::size_t bytes) -> Result<MutableBytes> {
+            const auto buffer = scratch_.get(kScratchEncoded, std::max<std::size_t>(bytes, 1));
+            if (!buffer) return std::unexpected(buffer.error());
+            return buffer->first(bytes);
+          });
+      if (!got) return std::unexpected(got.error());
+      stretch_ = got->bytes;
+    }
+    stretch_object_ = wanted.key;
+    stretch_begin_ = wanted.range.offset;
+    clock_.mark(Stage::kRead, stretch_.size());
+  }
+  if (!extent.shared_object) {
+    where_.length = static_cast<std::int64_t>(stretch_.size());
+    if (stretch_.empty()) return fail(ErrorCode::kTruncated, "empty file");
+    return stretch_;
   }
   return stretch_.subspan(extent.offset - stretch_begin_, extent.length);
 }

@@ -12,6 +12,7 @@
 #include "batch/slot_layout.h"
 #include "decode/image.h"
 #include "penstock/source.h"
+#include "pipeline/chunk_assembler.h"
 #include "pipeline/stream_blocks.h"
 #include "store/store.h"
 #include "transform/program.h"
@@ -39,6 +40,15 @@ struct SamplePlan {
   std::size_t most_open_objects = 16;  // by each worker
 };
 
+// The fields of the source that are read, each once.
+std::vector<std::size_t> stored_fields(const SamplePlan& plan);
+
+// What all workers of a pool read from.
+struct SharedReads {
+  StreamBlocks* streams = nullptr;  // where the source is forward-only
+  Upcoming* upcoming = nullptr;     // where samples share chunks, or are read ahead
+};
+
 // A batch that samples are made into.
 struct BatchTarget {
   const SlotLayout& layout;
@@ -49,9 +59,8 @@ struct BatchTarget {
 // Belongs to one thread.
 class SampleWorker {
  public:
-  // `streams` only where the source is forward-only.
   SampleWorker(const SamplePlan& plan, ScratchBudget& budget, WorkerCounters& counters,
-               StreamBlocks* streams = nullptr);
+               const SharedReads& shared = {});
 
   // Makes the sample at place `index` of the batch. Errors name it. False: there is no room for it
   // while other batches stand before this one; nothing of it was kept.
@@ -81,8 +90,13 @@ class SampleWorker {
     const Look* look = nullptr;
   };
 
-  Status make_sample(std::uint64_t sample, const Target& target);
+  Status make_sample(std::uint64_t position, std::uint64_t sample, const Target& target);
+  Status make_fields(std::uint64_t position, std::uint64_t sample, const Target& target);
   Status make_field(std::size_t field, std::uint64_t sample, const Target& target);
+  // All chunked fields together: straight into their slots, or into scratch where more is to be done.
+  Status make_chunked(std::uint64_t position, std::uint64_t sample, const Target& target);
+  Result<bool> aim_at_slot(std::size_t field, const ArraySpec& stored, const Target& target,
+                           ChunkTarget& out);
   Status make_derived(std::size_t parent, const View& value, const Target& target);
   // From the index, from a record, from a file, from bare elements.
   Result<View> load(std::size_t field, std::uint64_t sample);
@@ -101,14 +115,18 @@ class SampleWorker {
   Status check_unchanged(const Object& object) const;
   Result<ConstBytes> read_encoded(const Extent& extent, std::uint64_t sample);
   Result<ConstBytes> read_stretch(const Extent& extent, std::uint64_t sample);
+  Result<ConstBytes> read_from_ahead(const Extent& extent, std::uint64_t sample);
 
   const SamplePlan& plan_;
   Scratch scratch_;
   StageClock clock_;
   Context context_;
   ImageDecoder decoder_;
-  StreamBlocks* streams_;
-  std::vector<std::size_t> stored_fields_;  // of the source, that are read from extents
+  const SharedReads shared_;
+  const std::vector<std::size_t> stored_fields_;
+  std::vector<std::size_t> chunked_fields_;  // of the plan
+  std::unique_ptr<ChunkAssembler> chunks_;
+  std::vector<ChunkTarget> chunk_targets_;
   std::unordered_map<std::string, std::unique_ptr<Object>> shared_objects_;
   std::unique_ptr<Object> object_;  // the one that only this sample needs
   std::shared_ptr<const StreamBlocks::Block> block_;
@@ -118,7 +136,9 @@ class SampleWorker {
   ConstBytes stretch_;
   ConstBytes record_;  // opened, of this sample; empty: not yet
   std::vector<std::byte> header_;
+  std::shared_ptr<const void> held_;  // what was read ahead
   std::int64_t integer_ = 0;
+  std::vector<std::int64_t> integers_;
   float real_ = 0;
   std::uint64_t room_taken_ = 0;  // by this sample
   bool is_too_early_ = false;     // no room yet

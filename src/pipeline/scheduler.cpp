@@ -39,7 +39,7 @@ Scheduler::Scheduler(const Setup& setup)
       pool_(setup.pool),
       room_(setup.room),
       ledger_(setup.ledger),
-      streams_(setup.streams),
+      shared_(setup.shared),
       prefetch_(setup.prefetch),
       policy_(setup.policy),
       threads_(setup.threads),
@@ -58,6 +58,7 @@ Scheduler::~Scheduler() {
     stopping_ = true;
   }
   work_there_.notify_all();
+  if (shared_.upcoming != nullptr) shared_.upcoming->interrupt();
   pool_threads_.clear();
   drop_batches();
 }
@@ -84,12 +85,14 @@ void Scheduler::cancel() {
     batch->put_off.clear();
     batch->is_being_completed = true;
   }
+  if (shared_.upcoming != nullptr && busy_ > 0) shared_.upcoming->interrupt();
   claims_done_.wait(lock, [&] { return busy_ == 0; });
   drop_batches();
 }
 
 void Scheduler::start(EpochTask task) {
   cancel();
+  if (shared_.upcoming != nullptr) shared_.upcoming->start(task.order, task.slice);
   {
     std::lock_guard lock(mutex_);
     task_ = std::move(task);
@@ -119,7 +122,7 @@ std::array<StageStats, kStages> Scheduler::worker_stats() const {
 void Scheduler::work(unsigned number) {
   is_worker = true;
   WorkerCounters& counters = counters_[number];
-  SampleWorker worker(plan_, scratch_, counters, streams_);
+  SampleWorker worker(plan_, scratch_, counters, shared_);
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     auto claim = claim_samples();

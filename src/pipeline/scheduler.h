@@ -58,7 +58,7 @@ class Scheduler {
     std::shared_ptr<BatchPool> pool;
     std::shared_ptr<VariableRoom> room;
     std::shared_ptr<Ledger> ledger;
-    StreamBlocks* streams = nullptr;
+    SharedReads shared;
     std::uint64_t scratch_share_bytes = 0, scratch_pot_bytes = 0;
     unsigned threads = 1;
     std::uint64_t prefetch = 1;
@@ -107,7 +107,7 @@ class Scheduler {
   const std::shared_ptr<BatchPool> pool_;
   const std::shared_ptr<VariableRoom> room_;
   const std::shared_ptr<Ledger> ledger_;
-  StreamBlocks* const streams_;
+  const SharedReads shared_;
   const std::uint64_t prefetch_;
   const BatchPolicy policy_;
   const unsigned threads_;

@@ -17,6 +17,7 @@ constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kMostShare = 32 * kMiB;
 constexpr std::uint64_t kLongestRun = 64;  // neighbours for one thread
 constexpr std::uint64_t kRunsForEach = 32;
+constexpr std::uint64_t kRunsAhead = 64;  // samples that each thread looks ahead, at least
 constexpr auto kProgressEvery = std::chrono::milliseconds(100);
 
 // One plan of all fields that every sample has, since they are read best together, and one of each
@@ -72,16 +73,16 @@ Result<Plans> make_plans(const SourcePtr& source, const VisitOptions& options) {
 // What one thread does.
 class Visitor {
  public:
-  Visitor(const Source& source, const Plans& plans, ScratchBudget& budget, StreamBlocks* streams,
+  Visitor(const Source& source, const Plans& plans, ScratchBudget& budget, const SharedReads& shared,
           SampleWorker::Look look)
       : source_(source),
         plans_(plans),
         budget_(budget),
-        streams_(streams),
+        shared_(shared),
         look_(std::move(look)),
         alone_(plans.fields.size()),
         shown_(plans.fields.size()) {
-    if (!plans.in_together.empty()) together_.emplace(plans.together, budget, counters_, streams);
+    if (!plans.in_together.empty()) together_.emplace(plans.together, budget, counters_, shared);
   }
 
   void visit(std::uint64_t sample) {
@@ -113,13 +114,13 @@ class Visitor {
  private:
   // A block that cannot be decompressed is tried once: each try begins the shard anew.
   const std::optional<Error>& block_error(std::uint64_t sample) {
-    if (!streams_) return block_error_;
+    if (!shared_.streams) return block_error_;
     for (const std::size_t field : plans_.fields) {
       const auto extent = source_.extent(sample, field);
       if (!extent || extent->block < 0) continue;
       if (extent->block != block_) {
         block_ = extent->block;
-        const auto block = streams_->get(static_cast<std::size_t>(block_));
+        const auto block = shared_.streams->get(static_cast<std::size_t>(block_));
         block_error_ = block ? std::nullopt : std::optional(block.error());
       }
       break;  // samples do not reach over the ends of blocks
@@ -135,7 +136,7 @@ class Visitor {
 
   void visit_alone(std::uint64_t sample, std::size_t field, std::size_t first_of_sample) {
     auto& worker = alone_[field];
-    if (!worker) worker = std::make_unique<SampleWorker>(plans_.alone[field], budget_, counters_, streams_);
+    if (!worker) worker = std::make_unique<SampleWorker>(plans_.alone[field], budget_, counters_, shared_);
     auto status = worker->look_at(sample, [&](const SampleWorker::Seen& seen) { show(field, seen); });
     if (status || is_missing(sample, field, status.error())) return;
     const Error& error = status.error();
@@ -164,7 +165,7 @@ class Visitor {
   const Source& source_;
   const Plans& plans_;
   ScratchBudget& budget_;
-  StreamBlocks* streams_;
+  const SharedReads shared_;
   SampleWorker::Look look_;
   WorkerCounters counters_;
   std::optional<SampleWorker> together_;
@@ -176,10 +177,10 @@ class Visitor {
   std::optional<Error> block_error_;
 };
 
-// Where each run of neighbours begins, and the end. Those of a forward-only source are its blocks:
-// while one is decoded another is decompressed.
+// Where each run of neighbours begins, and the end: storage units where samples share them, so that
+// while one is used another is decoded.
 std::vector<std::uint64_t> runs_of(const Source& source, unsigned threads) {
-  if (source.is_forward_only())
+  if (source.shares_units())
     if (const auto units = source.units()) return units->first_sample;
   const std::uint64_t length =
       std::clamp<std::uint64_t>(source.size() / (threads * kRunsForEach), 1, kLongestRun);
@@ -254,6 +255,19 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
     stream_bytes = plan->bytes();
     streams = std::make_unique<StreamBlocks>(*source, ledger, *plan);
   }
+  std::unique_ptr<Upcoming> upcoming;
+  if (const auto plan = plan_upcoming(*source, {std::uint64_t{threads} * kRunsAhead, memory / 2})) {
+    stream_bytes += plan->bytes();
+    std::vector<std::size_t> stored;
+    for (const std::size_t field : plans->fields)
+      if (source->fields()[field].form != FieldForm::kIndex) stored.push_back(field);
+    upcoming = std::make_unique<Upcoming>(*source, std::move(stored), ledger, *plan);
+    OrderSpec in_order;
+    in_order.samples = source->size();
+    RankSlice everything;
+    everything.epoch_size = source->size();
+    upcoming->start(make_epoch_order(in_order, 0), everything);
+  }
   // Half in shares, so that every worker there may be has its own; half for one large sample at a time.
   const std::uint64_t scratch = memory - stream_bytes, workers = threads * (plans->fields.size() + 1);
   const std::uint64_t share = std::min(scratch / (2 * workers), kMostShare);
@@ -261,7 +275,8 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
 
   std::vector<std::unique_ptr<Visitor>> visitors;
   for (unsigned i = 0; i < threads; ++i)
-    visitors.push_back(std::make_unique<Visitor>(*source, *plans, budget, streams.get(), look()));
+    visitors.push_back(std::make_unique<Visitor>(*source, *plans, budget,
+                                                 SharedReads{streams.get(), upcoming.get()}, look()));
   if (!Pool(visitors, runs_of(*source, threads)).run(options))
     return fail(ErrorCode::kStopped, "stopped before all samples were read", {source->uri(), -1, -1, -1});
 

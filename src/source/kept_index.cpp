@@ -8,9 +8,12 @@
 #include <fstream>
 
 #include "base/random.h"
+#include "store/file_store.h"
 
 namespace penstock {
 namespace {
+
+constexpr std::uint64_t kLargestIndex = std::uint64_t{16} << 30;
 
 std::string cache_directory() {
   const auto variable = [](const char* name) {
@@ -31,6 +34,10 @@ std::string kept_index_path(const std::string& directory, const std::string& roo
   std::uint64_t hash = 0;
   for (const char c : root + "\n" + kind) hash = mix64(hash ^ static_cast<unsigned char>(c));
   return fmt::format("{}/index/{:016x}.idx", folder, hash);
+}
+
+Result<std::vector<std::byte>> read_kept_index(const std::string& path) {
+  return read_all(FileStore(), path, kLargestIndex);
 }
 
 void keep_index(const std::string& path, ConstBytes bytes) {

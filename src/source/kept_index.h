@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
+#include "penstock/result.h"
 
 namespace penstock {
 
@@ -13,6 +15,8 @@ std::string kept_index_path(const std::string& directory, const std::string& roo
 
 // Written beside and renamed, so that readers see the old or the new. A folder that cannot be
 // written is no error: the next run scans again.
+// Indexes are files, wherever the data are.
+Result<std::vector<std::byte>> read_kept_index(const std::string& path);
 void keep_index(const std::string& path, ConstBytes bytes);
 void forget_index(const std::string& path);
 

@@ -21,6 +21,8 @@ class MixSource final : public Source {
       mixture_.sizes.push_back(part->size());
       stored_bytes_ += part->stored_bytes();
       fingerprint_ = mix64(fingerprint_ ^ part->fingerprint());
+      first_array_.push_back(arrays_.size());
+      arrays_.insert(arrays_.end(), part->chunked_arrays().begin(), part->chunked_arrays().end());
     }
     // What only some parts have everywhere, a batch cannot have without being asked.
     fields_ = parts_.front()->fields();
@@ -80,6 +82,16 @@ class MixSource final : public Source {
     units->first_sample.push_back(size_);
     return units;
   }
+  std::span<const std::shared_ptr<const ChunkedArray>> chunked_arrays() const override { return arrays_; }
+  void boxes(std::uint64_t sample, std::size_t field, std::vector<ArrayBox>& out) const override {
+    const Place place = find(sample);
+    const std::size_t before = out.size();
+    place.part->boxes(place.sample, field, out);
+    for (std::size_t i = before; i < out.size(); ++i) out[i].array += first_array_[place.number];
+  }
+  bool shares_units() const override {
+    return std::ranges::any_of(parts_, [](const SourcePtr& part) { return part->shares_units(); });
+  }
   const Mixture* mixture() const override { return mixture_.weights.empty() ? nullptr : &mixture_; }
   bool index_was_kept() const override {
     return std::ranges::any_of(parts_, [](const SourcePtr& part) { return part->index_was_kept(); });
@@ -93,16 +105,20 @@ class MixSource final : public Source {
   struct Place {
     const Source* part;
     std::uint64_t sample;
+    std::size_t number;  // of the part
   };
 
   Place find(std::uint64_t sample) const {
     const auto part = std::ranges::upper_bound(first_, sample) - first_.begin() - 1;
-    return {parts_[static_cast<std::size_t>(part)].get(), sample - first_[static_cast<std::size_t>(part)]};
+    const auto number = static_cast<std::size_t>(part);
+    return {parts_[number].get(), sample - first_[number], number};
   }
 
   std::vector<SourcePtr> parts_;
   std::vector<std::uint64_t> first_;
   std::vector<FieldInfo> fields_;
+  std::vector<std::shared_ptr<const ChunkedArray>> arrays_;
+  std::vector<std::size_t> first_array_;  // of each part
   Mixture mixture_;
   std::uint64_t size_ = 0, stored_bytes_ = 0, fingerprint_ = 0;
 };
@@ -123,8 +139,8 @@ Status check_alike(const Source& first, const Source& other) {
       return differ(fmt::format("the parts of a mixture have other fields: {} ({}) and {} ({})", a.name,
                                 name_of(a.kind), b.name, name_of(b.kind)));
     const ArrayLayout *mine = first.array_layout(i), *its = other.array_layout(i);
-    if (a.form == FieldForm::kElements && mine != nullptr && its != nullptr &&
-        (mine->spec != its->spec || mine->swap_bytes != its->swap_bytes))
+    if ((a.form == FieldForm::kElements || a.form == FieldForm::kChunks) && mine != nullptr &&
+        its != nullptr && (mine->spec != its->spec || mine->swap_bytes != its->swap_bytes))
       return differ(fmt::format("field {} has another shape or type in a part of the mixture", a.name));
   }
   return {};
@@ -147,6 +163,10 @@ Result<SourcePtr> mix(std::vector<SourcePtr> parts, std::vector<double> weights)
   for (const SourcePtr& part : parts) {
     if (part->mixture() != nullptr)
       return fail(ErrorCode::kInvalidArgument, "a mixture of mixtures; give all parts to one");
+    if (part->draws() != nullptr)
+      return fail(ErrorCode::kUnsupported,
+                  "random patches cannot be part of a mixture; give all volumes to one Patches",
+                  {part->uri(), -1, -1, -1});
     if (part->is_forward_only())
       return fail(ErrorCode::kUnsupported,
                   "compressed shards can only be read forward, which a mixture does not; unpack them",

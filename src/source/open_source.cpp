@@ -8,6 +8,7 @@
 
 #include "base/lower_case.h"
 #include "base/nearest_name.h"
+#include "penstock/arrays.h"
 #include "penstock/source.h"
 #include "source/folder_source.h"
 #include "source/kept_index.h"
@@ -16,14 +17,14 @@
 #include "source/path_pattern.h"
 #include "source/tar_source.h"
 #include "source/tfrecord_source.h"
+#include "source/zarr/zarr_node.h"
 #include "store/file_store.h"
+#include "store/store_of_uri.h"
 
 namespace penstock {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::uint64_t kLargestIndex = std::uint64_t{4} << 30;
 
 std::unexpected<Error> not_there(const std::string& uri) {
   std::error_code ignored;
@@ -42,7 +43,11 @@ std::unexpected<Error> not_there(const std::string& uri) {
   return fail(ErrorCode::kNotFound, "no such file or folder" + hint, {uri, -1, -1, -1});
 }
 
+bool is_remote(const std::string& uri) { return uri.find("://") != std::string::npos; }
+
+// URLs are absolute as they are.
 std::string absolute(const std::string& path) {
+  if (is_remote(path)) return path;
   std::string text = fs::absolute(path).lexically_normal().string();
   while (text.size() > 1 && text.ends_with('/')) text.pop_back();
   return text;
@@ -119,7 +124,7 @@ Result<SourcePtr> open_folder(std::shared_ptr<const Store> store, const std::str
   }
   if (options.keep_index) folder.kept_path = kept_index_path(options.cache_dir, folder.root, options.kind);
   if (!folder.kept_path.empty())
-    if (const auto bytes = read_all(*store, folder.kept_path, kLargestIndex)) {
+    if (const auto bytes = read_kept_index(folder.kept_path)) {
       auto kept = parse_index(*bytes, folder.root);
       if (kept && index_fits(*store, folder.root, *kept))
         return make_folder_source(std::move(store), std::move(*kept), std::move(folder));
@@ -159,19 +164,51 @@ Result<SourcePtr> open_files(std::shared_ptr<const Store> store, const std::stri
       {uri, root, options.masks.empty() ? "" : absolute(options.masks), "", options.warn});
 }
 
+// A server cannot be listed: one object, a brace pattern, a manifest, or a Zarr hierarchy.
+Result<SourcePtr> open_remote(const std::string& uri, const OpenOptions& options) {
+  auto store = make_store_for(uri);
+  if (!store) return std::unexpected(std::move(store).error());
+  std::vector<std::string> paths = {uri};
+  if (uri.find('{') != std::string::npos) {
+    auto expanded = expand_pattern(uri);
+    if (!expanded) return std::unexpected(std::move(expanded).error());
+    paths = std::move(*expanded);
+  }
+  const std::string name = paths.front().substr(0, paths.front().find('?'));
+  const std::string kind = options.kind.empty() ? kind_of_file(name) : options.kind;
+  if (kind == "tar" || kind == "tfrecord")
+    return open_shards(std::move(*store), uri, kind, std::move(paths), options);
+  if (paths.size() == 1 && kind == "manifest")
+    return open_manifest(std::move(*store), uri, uri,
+                         options.root.empty() ? name.substr(0, name.rfind('/')) : options.root, options);
+  if (paths.size() == 1 && kind == "npy") return make_npy_source(std::move(*store), uri, uri);
+  if (paths.size() == 1 && (kind.empty() || kind == "zarr")) {
+    if (kind.empty() && !is_zarr(**store, uri))
+      return fail(
+          ErrorCode::kUnsupported,
+          "nothing there that is known: over HTTP this version reads Zarr, .tar and .tfrecord shards (named "
+          "one by one or as in {000..099}), .npy files and .csv and .jsonl manifests",
+          {uri, -1, -1, -1});
+    return open_zarr(uri, {});
+  }
+  return fail(ErrorCode::kUnsupported, "a server cannot be listed: folders and single images want a manifest",
+              {uri, -1, -1, -1});
+}
+
 }  // namespace
 
 Result<SourcePtr> open_source(const std::string& uri, const OpenOptions& options) {
-  static const std::vector<std::string> kinds = {"images", "npy", "tar", "tfrecord", "manifest"};
+  static const std::vector<std::string> kinds = {"images", "npy", "tar", "tfrecord", "manifest", "zarr"};
   if (!options.kind.empty() && std::ranges::find(kinds, options.kind) == kinds.end())
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("kind=\"{}\" is not known; there are {}", options.kind, fmt::join(kinds, ", ")));
   if (uri.empty()) return fail(ErrorCode::kInvalidArgument, "the source is an empty string");
-  if (uri.find("://") != std::string::npos)
-    return fail(ErrorCode::kUnsupported, "this version reads local files only", {uri, -1, -1, -1});
+  if (is_remote(uri)) return open_remote(uri, options);
   auto store = std::make_shared<const FileStore>();
   std::error_code error;
   const fs::file_status status = fs::status(uri, error);
+  if (options.kind == "zarr" || (options.kind.empty() && fs::is_directory(status) && is_zarr(*store, uri)))
+    return open_zarr(uri, {});
   if (fs::is_directory(status) && options.kind != "manifest")
     return open_folder(std::move(store), uri, options);
   std::vector<std::string> paths = {uri};

@@ -65,7 +65,8 @@ Result<std::vector<std::string>> expand_pattern(const std::string& pattern) {
   std::vector<std::string> braced, paths;
   PENSTOCK_CHECK(expand_braces(pattern, braced));
   for (const std::string& part : braced) {
-    if (!has_wildcard(part)) {
+    // The characters of a URL mean themselves: nobody could list what they match.
+    if (!has_wildcard(part) || part.find("://") != std::string::npos) {
       paths.push_back(part);
       continue;
     }

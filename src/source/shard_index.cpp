@@ -18,7 +18,6 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kLargestIndex = std::uint64_t{16} << 30;
 constexpr auto kProgressEvery = std::chrono::milliseconds(100);
 
 // A compressed shard under a plain name would only look damaged.
@@ -172,7 +171,7 @@ Result<OpenedIndex> open_shard_index(const Store& store, const ShardSet& set, co
   if (options.keep_index) opened.kept_path = kept_index_path(options.cache_dir, set.identity, set.kind);
   std::optional<RecordIndex> old;
   if (!opened.kept_path.empty())
-    if (auto bytes = read_all(store, opened.kept_path, kLargestIndex)) {
+    if (auto bytes = read_kept_index(opened.kept_path)) {
       auto kept = RecordIndex::parse(std::move(*bytes));
       const Fit fit = kept ? fit_of(store, set, *kept) : Fit::kChanged;
       if (fit == Fit::kSame) {

@@ -49,6 +49,14 @@ class SubsetSource final : public Source {
     return whole_->stored_bytes_of(indices_[sample]);
   }
   std::uint64_t unit_samples() const override { return whole_->unit_samples(); }
+  bool shares_units() const override { return whole_->shares_units(); }
+  std::uint64_t suggested_window() const override { return whole_->suggested_window(); }
+  std::span<const std::shared_ptr<const ChunkedArray>> chunked_arrays() const override {
+    return whole_->chunked_arrays();
+  }
+  void boxes(std::uint64_t sample, std::size_t field, std::vector<ArrayBox>& out) const override {
+    whole_->boxes(indices_[sample], field, out);
+  }
   const std::vector<StreamBlock>& blocks() const override { return whole_->blocks(); }
   const std::vector<Stream>& streams() const override { return whole_->streams(); }
 
@@ -79,9 +87,17 @@ class SubsetSource final : public Source {
   std::uint64_t fingerprint_ = 0, stored_bytes_ = 0;
 };
 
+Status check_has_list(const Source& source) {
+  if (source.draws() == nullptr) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              "random patches have no list of samples to choose from; divide the volumes instead",
+              {source.uri(), -1, -1, -1});
+}
+
 }  // namespace
 
 Result<SourcePtr> subset(SourcePtr source, std::vector<std::uint64_t> indices) {
+  PENSTOCK_CHECK(check_has_list(*source));
   for (const std::uint64_t index : indices)
     if (index >= source->size())
       return fail(ErrorCode::kInvalidArgument,
@@ -99,6 +115,7 @@ Result<SourcePtr> subset(SourcePtr source, std::vector<std::uint64_t> indices) {
 }
 
 Result<Split> split(const SourcePtr& source, double fraction, std::uint64_t seed) {
+  PENSTOCK_CHECK(check_has_list(*source));
   if (source->mixture() != nullptr)
     return fail(ErrorCode::kInvalidArgument, "a weighted mixture cannot be split; split its parts",
                 {source->uri(), -1, -1, -1});

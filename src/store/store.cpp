@@ -2,7 +2,44 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace penstock {
+
+Result<ObjectBytes> Store::read(const ObjectRead& wanted, const Room& room) const {
+  auto object = open(wanted.key);
+  if (!object) return std::unexpected(std::move(object).error());
+  const ObjectVersion version = (*object)->version();
+  if (wanted.version && *wanted.version != version)
+    return fail(ErrorCode::kChanged,
+                fmt::format("object changed while in use ({} bytes now, {} before)", version.size,
+                            wanted.version->size),
+                {wanted.key, 0, static_cast<std::int64_t>(version.size), -1});
+  const ByteRange& range = wanted.range;
+  std::uint64_t offset = range.offset, length = range.length;
+  if (range.from_end) {
+    length = std::min(length, version.size);
+    offset = version.size - length;
+  } else if (range.length == ByteRange::kToTheEnd) {
+    length = version.size - std::min(offset, version.size);
+  }
+  const Where where{wanted.key, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(length), -1};
+  if (length > wanted.most_bytes)
+    return fail(ErrorCode::kTooLarge, fmt::format("{} bytes, at most {} expected", length, wanted.most_bytes),
+                where);
+  if (offset > version.size || length > version.size - offset)
+    return fail(ErrorCode::kTruncated,
+                fmt::format("object ends at {} bytes, {} expected", version.size, offset + length), where);
+  const auto memory = room(length);
+  if (!memory) return std::unexpected(memory.error());
+  const MutableBytes bytes = memory->first(length);
+  PENSTOCK_CHECK((*object)->read_at(offset, bytes));
+  return ObjectBytes{bytes, offset, version};
+}
+
+void Store::start_read(ObjectRead wanted, Room room, std::stop_token, Done done) const {
+  done(read(wanted, room));
+}
 
 Result<std::vector<std::byte>> read_all(const Store& store, const std::string& key, std::uint64_t limit) {
   auto object = store.open(key);

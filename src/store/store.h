@@ -1,11 +1,14 @@
-// Where bytes live: one interface for files, memory and (later) HTTP and S3.
+// Where bytes live: one interface for files, memory, HTTP and (later) S3.
 //
 // Retries, checksums of transport and deadlines belong behind this interface and nowhere else.
 // A Store is thread-safe; an Object belongs to one thread at a time.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -48,9 +51,48 @@ struct FolderEntry {
   bool is_folder = false;
 };
 
+// Which bytes of an object; by default all of them.
+struct ByteRange {
+  static constexpr std::uint64_t kToTheEnd = UINT64_MAX;
+  std::uint64_t offset = 0;
+  std::uint64_t length = kToTheEnd;
+  bool from_end = false;  // the last `length` bytes (all, where the object is shorter); offset is 0
+
+  bool is_whole() const { return offset == 0 && length == kToTheEnd; }
+  bool operator==(const ByteRange&) const = default;
+};
+
+// A read that knows all it needs beforehand: no opening, one request.
+struct ObjectRead {
+  std::string key;
+  ByteRange range;
+  std::uint64_t most_bytes = 0;          // a longer answer is kTooLarge, and is not read
+  std::optional<ObjectVersion> version;  // anything else is kChanged
+};
+
+struct ObjectBytes {
+  MutableBytes bytes;        // in memory that the reader's Room gave
+  std::uint64_t offset = 0;  // of the first of them, in the object
+  ObjectVersion version;     // of the object they were read from
+};
+
 class Store {
  public:
   virtual ~Store() = default;
+
+  // Gives memory for an answer of this many bytes; called at most once for each try, and again only
+  // when what an earlier try read is worthless.
+  using Room = std::function<Result<MutableBytes>(std::size_t)>;
+  // kNotFound means that the store answered that there is no such object; no other failure does.
+  virtual Result<ObjectBytes> read(const ObjectRead& wanted, const Room& room) const;
+
+  // How many reads a store wants to have under way at one time now; 0: waiting for one after
+  // another on each thread serves it as well (files).
+  virtual std::size_t reads_ahead() const { return 0; }
+  // For stores that want reads ahead. `done` is called once, on a thread of the store's, also when
+  // `stop` was requested (with kStopped); `room` is called there too. Neither may wait for long.
+  using Done = std::function<void(Result<ObjectBytes>)>;
+  virtual void start_read(ObjectRead wanted, Room room, std::stop_token stop, Done done) const;
   virtual Result<std::unique_ptr<Object>> open(const std::string& key) const = 0;
   virtual Result<ObjectVersion> stat(const std::string& key) const = 0;
   // Files and folders right below `key`, sorted by name; links are followed.

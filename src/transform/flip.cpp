@@ -34,6 +34,7 @@ class Flip3DOp final : public Op {
  public:
   explicit Flip3DOp(double probability) : probability_(probability) {}
 
+  bool only_changes_view() const override { return true; }
   Status apply(View& view, Context& context) const override {
     if (view.is_image || view.rank < 3)
       return fail(ErrorCode::kShapeMismatch, "RandomFlip3D needs an array of three or more axes");
@@ -48,6 +49,7 @@ class Flip3DOp final : public Op {
 
 class Rot90Op final : public Op {
  public:
+  bool only_changes_view() const override { return true; }
   Status apply(View& view, Context& context) const override {
     if (view.rank < 2) return fail(ErrorCode::kShapeMismatch, "RandomRot90 needs two axes");
     const int vertical = view.is_image ? 0 : view.rank - 2, horizontal = vertical + 1;

@@ -21,6 +21,7 @@ class NormalizeOp final : public Op {
     }
   }
 
+  bool only_changes_view() const override { return true; }  // the first Normalize of a program
   Status apply(View& view, Context& context) const override {
     // Only noted here; carried out by the last copy, or before the next op that needs pixels.
     if (view.affine.scale != nullptr) PENSTOCK_CHECK(make_float(view, context));

@@ -25,6 +25,9 @@ enum ScratchUse : int {
   kScratchPixels1,
   kScratchPixels2,
   kScratchRecord,
+  kScratchChunk,
+  kScratchSample,
+  kScratchCodec,  // and the one after it
 };
 
 // What one worker needs to run ops on one sample.
@@ -58,6 +61,9 @@ class Op {
   virtual bool is_geometric() const { return false; }
   virtual Result<bool> plan(Frame&, Draws&) const { return false; }
   virtual Status apply(View&, Context&) const { return {}; }
+
+  // Only changes how a value is seen, never looks at an element: can be run before there are any.
+  virtual bool only_changes_view() const { return false; }
 
   // The size after this op, given the size before (nothing: varies with the sample).
   virtual std::optional<FixedSize> size_after(std::optional<FixedSize> before) const { return before; }

@@ -100,6 +100,9 @@ Result<Program> Program::compile(const std::vector<Transform>& steps, const Prog
     auto op = std::visit(OpMaker{options.kind == FieldKind::kMask}, steps[i]);
     if (!op) return std::unexpected(std::move(op).error());
     (*op)->set_stream(static_cast<std::uint32_t>(type) << 8 | (occurrences[type]++ & 0xFF));
+    const bool is_second_normalize = program.normalizes_ && std::holds_alternative<Normalize>(steps[i]);
+    program.only_changes_view_ =
+        program.only_changes_view_ && (*op)->only_changes_view() && !is_second_normalize;
     program.ops_.push_back(std::move(*op));
     program.normalizes_ = program.normalizes_ || std::holds_alternative<Normalize>(steps[i]);
     if (std::holds_alternative<Map>(steps[i]) || std::holds_alternative<Cast>(steps[i]))
@@ -224,6 +227,28 @@ std::optional<ArraySpec> Program::fixed_spec() const {
   return spec;
 }
 
+std::optional<ArraySpec> Program::spec_from(const ArraySpec& stored) const {
+  if (!only_changes_view_) return std::nullopt;
+  View value = view_of_array(nullptr, stored);
+  Ledger ledger(0);
+  ScratchBudget none(ledger, 0, 0);
+  Scratch scratch(none);
+  WorkerCounters counters;
+  StageClock clock(counters);
+  Context context(scratch, clock);
+  // Turns change the shape with the draw, unless the sides are equal: what two draws agree on is fixed.
+  std::optional<ArraySpec> spec;
+  for (std::uint64_t draw = 0; draw < 8; ++draw) {
+    View seen = value;
+    context.draws = Draws(draw, 0, 0);
+    if (!run(seen, context)) return std::nullopt;
+    const ArraySpec now = spec_of(seen);
+    if (spec && *spec != now) return std::nullopt;
+    spec = now;
+  }
+  return spec;
+}
+
 ArraySpec Program::spec_of(const View& value) const {
   ArraySpec spec;
   spec.dtype = dtype_ ? *dtype_ : value.affine.scale ? DType::kFloat32 : value.dtype;
@@ -240,7 +265,8 @@ Status Program::store(const View& value, const ArraySpec& spec, MutableBytes slo
   const ArraySpec own = spec_of(value);
   if (own != spec)
     return fail(ErrorCode::kShapeMismatch,
-                fmt::format("sample is {} {}, the batch has {} {}; resize or crop to one size, or collate=\"pad\" or \"list\"",
+                fmt::format("sample is {} {}, the batch has {} {}; resize or crop to one size, or "
+                            "collate=\"pad\" or \"list\"",
                             name_of(own.dtype), own.shape, name_of(spec.dtype), spec.shape));
   if (!can_convert(value.affine.scale ? DType::kFloat32 : value.dtype, spec.dtype))
     return fail(ErrorCode::kUnsupported, "complex numbers are only stored as themselves");

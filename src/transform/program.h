@@ -28,8 +28,14 @@ class Program {
   // Runs the transforms on a value.
   Status run(View& value, Context& context) const { return run_from(0, value, context); }
 
+  // Flips, turns and one Normalize at most: run() may be given a view of no memory, and what comes
+  // out says where each element belongs.
+  bool only_changes_view() const { return only_changes_view_; }
+
   // The type and shape of a sample in the batch, where it is known without reading one.
   std::optional<ArraySpec> fixed_spec() const;
+  // The same where it starts from an array of this type and shape.
+  std::optional<ArraySpec> spec_from(const ArraySpec& stored) const;
   // The type and shape that this value has in the batch.
   ArraySpec spec_of(const View& value) const;
   // Writes the value into its slot of the batch, which is of `spec`.
@@ -50,6 +56,7 @@ class Program {
   Decode decode_;
   std::vector<std::unique_ptr<const Op>> ops_;
   bool normalizes_ = false;
+  bool only_changes_view_ = true;
   bool has_fixed_type_ = true;  // no Map or Cast in the middle
 };
 

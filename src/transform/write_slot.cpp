@@ -9,7 +9,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/load_run.h"
 #include "transform/kernels/kernels.h"
+#include "transform/store_run.h"
 
 namespace penstock {
 namespace {
@@ -17,121 +19,7 @@ namespace {
 bool is_complex(DType dtype) { return dtype == DType::kComplex64 || dtype == DType::kComplex128; }
 bool is_float(DType dtype) { return dtype >= DType::kFloat16 && dtype <= DType::kFloat64; }
 
-float half_to_float(std::uint16_t half) {
-  const std::uint32_t sign = std::uint32_t{half & 0x8000u} << 16, magnitude = half & 0x7FFFu;
-  std::uint32_t bits;
-  if (magnitude >= 0x7C00u)
-    bits = (magnitude << 13) + (112u << 23) + (112u << 23);  // infinity, not-a-number
-  else if (magnitude >= 0x0400u)
-    bits = (magnitude << 13) + (112u << 23);
-  else
-    bits = std::bit_cast<std::uint32_t>(static_cast<float>(magnitude) * 0x1p-24f);
-  return std::bit_cast<float>(bits | sign);
-}
-
 // ---- the general way: a run of elements to a middle type, then to the wanted type
-
-template <typename T>
-T read_item(const std::byte* at, bool swapped) {
-  std::array<std::byte, sizeof(T)> raw;
-  std::memcpy(raw.data(), at, sizeof(T));
-  if (swapped) std::ranges::reverse(raw);
-  return std::bit_cast<T>(raw);
-}
-
-template <typename T, typename Middle, typename Convert>
-void load_as(const std::byte* data, std::int64_t stride, bool swapped, Middle* out, std::int64_t count,
-             Convert convert) {
-  for (std::int64_t i = 0; i < count; ++i)
-    out[i] = static_cast<Middle>(convert(read_item<T>(data + i * stride, swapped)));
-}
-
-template <typename Middle>
-void load_run(DType dtype, const std::byte* data, std::int64_t stride, bool swapped, Middle* out,
-              std::int64_t count) {
-  const auto as_is = [](auto v) { return v; };
-  switch (dtype) {
-    case DType::kBool:
-    case DType::kUInt8: return load_as<std::uint8_t>(data, stride, swapped, out, count, as_is);
-    case DType::kInt8: return load_as<std::int8_t>(data, stride, swapped, out, count, as_is);
-    case DType::kUInt16: return load_as<std::uint16_t>(data, stride, swapped, out, count, as_is);
-    case DType::kInt16: return load_as<std::int16_t>(data, stride, swapped, out, count, as_is);
-    case DType::kUInt32: return load_as<std::uint32_t>(data, stride, swapped, out, count, as_is);
-    case DType::kInt32: return load_as<std::int32_t>(data, stride, swapped, out, count, as_is);
-    case DType::kUInt64: return load_as<std::uint64_t>(data, stride, swapped, out, count, as_is);
-    case DType::kInt64: return load_as<std::int64_t>(data, stride, swapped, out, count, as_is);
-    case DType::kFloat16: return load_as<std::uint16_t>(data, stride, swapped, out, count, half_to_float);
-    case DType::kBFloat16:
-      return load_as<std::uint16_t>(data, stride, swapped, out, count, [](std::uint16_t v) {
-        return std::bit_cast<float>(std::uint32_t{v} << 16);
-      });
-    case DType::kFloat32: return load_as<float>(data, stride, swapped, out, count, as_is);
-    case DType::kFloat64: return load_as<double>(data, stride, swapped, out, count, as_is);
-    case DType::kComplex64:
-    case DType::kComplex128: break;
-  }
-}
-
-template <typename T, typename Middle>
-T clamp_to(Middle value) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return static_cast<T>(value);
-  } else if constexpr (std::is_floating_point_v<Middle>) {
-    if (std::isnan(value)) return 0;
-    if (value <= static_cast<Middle>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-    if (value >= static_cast<Middle>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
-    return static_cast<T>(value);
-  } else {
-    if (std::cmp_less(value, std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-    if (std::cmp_greater(value, std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
-    return static_cast<T>(value);
-  }
-}
-
-template <typename T, typename Middle>
-void store_as(const Middle* in, std::byte* out, std::int64_t stride, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    const T value = clamp_to<T>(in[i]);
-    std::memcpy(out + i * stride, &value, sizeof(T));
-  }
-}
-
-template <typename Middle>
-void store_halves(DType dtype, const Middle* in, std::byte* out, std::int64_t stride, std::int64_t count) {
-  constexpr std::int64_t kBlock = 256;
-  float values[kBlock];
-  std::uint16_t halves[kBlock];
-  for (std::int64_t done = 0; done < count; done += kBlock) {
-    const std::int64_t step = std::min(kBlock, count - done);
-    for (std::int64_t i = 0; i < step; ++i) values[i] = static_cast<float>(in[done + i]);
-    (dtype == DType::kFloat16 ? kernels().f32_to_f16 : kernels().f32_to_bf16)(values, halves,
-                                                                              static_cast<std::size_t>(step));
-    for (std::int64_t i = 0; i < step; ++i) std::memcpy(out + (done + i) * stride, &halves[i], 2);
-  }
-}
-
-template <typename Middle>
-void store_run(DType dtype, const Middle* in, std::byte* out, std::int64_t stride, std::int64_t count) {
-  switch (dtype) {
-    case DType::kBool:
-      for (std::int64_t i = 0; i < count; ++i) out[i * stride] = std::byte{in[i] != 0};
-      return;
-    case DType::kUInt8: return store_as<std::uint8_t>(in, out, stride, count);
-    case DType::kInt8: return store_as<std::int8_t>(in, out, stride, count);
-    case DType::kUInt16: return store_as<std::uint16_t>(in, out, stride, count);
-    case DType::kInt16: return store_as<std::int16_t>(in, out, stride, count);
-    case DType::kUInt32: return store_as<std::uint32_t>(in, out, stride, count);
-    case DType::kInt32: return store_as<std::int32_t>(in, out, stride, count);
-    case DType::kUInt64: return store_as<std::uint64_t>(in, out, stride, count);
-    case DType::kInt64: return store_as<std::int64_t>(in, out, stride, count);
-    case DType::kFloat16:
-    case DType::kBFloat16: return store_halves(dtype, in, out, stride, count);
-    case DType::kFloat32: return store_as<float>(in, out, stride, count);
-    case DType::kFloat64: return store_as<double>(in, out, stride, count);
-    case DType::kComplex64:
-    case DType::kComplex128: break;
-  }
-}
 
 void copy_items(const std::byte* from, std::int64_t from_stride, std::byte* to, std::int64_t to_stride,
                 std::size_t item, std::size_t swap_unit, std::int64_t count) {

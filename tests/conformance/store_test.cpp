@@ -6,9 +6,11 @@
 #include <functional>
 
 #include "store/file_store.h"
+#include "store/http_store.h"
 #include "store/memory_store.h"
 #include "support/fault_calls.h"
 #include "support/fault_store.h"
+#include "support/http_server.h"
 #include "support/temporary_folder.h"
 
 namespace penstock {
@@ -42,14 +44,37 @@ Filled files(CallFaults faults) {
   return {std::make_shared<FileStore>(std::make_shared<FaultCalls>(faults)), folder->path(), folder};
 }
 
+// Without a store where this build reads no HTTP.
+Filled web(bool has_head) {
+  auto server = std::make_shared<HttpServer>([has_head](const HttpCall& call, HttpConnection& client) {
+    if (call.method == "HEAD" && !has_head) {
+      client.send("HTTP/1.1 405 Not Allowed\r\nContent-Length: 0\r\n\r\n");
+      return;
+    }
+    for (const auto& [name, size] : kObjects) {
+      if (call.path != std::string("/root/") + name) continue;
+      const auto bytes = counted(size);
+      return client.answer(call, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    }
+    const std::string body = call.method == "HEAD" ? "" : "nothing here";
+    client.answer_status("404 Not Found", {}, body);
+  });
+  auto store = make_http_store();
+  return {store ? *store : nullptr, server->url("/root"), server};
+}
+
 struct Kind {
   const char* name;
   std::function<Filled()> make;
+  bool can_list = true;
 };
 
 class AnyStore : public testing::TestWithParam<Kind> {
  protected:
-  void SetUp() override { filled_ = GetParam().make(); }
+  void SetUp() override {
+    filled_ = GetParam().make();
+    if (filled_.store == nullptr) GTEST_SKIP() << "not in this build";
+  }
   const Store& store() const { return *filled_.store; }
   std::string key(const std::string& name) const { return filled_.root + "/" + name; }
   Filled filled_;
@@ -127,8 +152,9 @@ TEST_P(AnyStore, offsets_beyond_any_file_are_an_error) {
 }
 
 TEST_P(AnyStore, missing_objects_are_not_found_by_name) {
-  for (const auto& status : {store().open(key("nope.bin")).error(), store().stat(key("nope.bin")).error(),
-                             store().list(key("nope")).error()}) {
+  std::vector<Error> errors = {store().open(key("nope.bin")).error(), store().stat(key("nope.bin")).error()};
+  if (GetParam().can_list) errors.push_back(store().list(key("nope")).error());
+  for (const auto& status : errors) {
     EXPECT_EQ(status.code, ErrorCode::kNotFound) << status.describe();
     EXPECT_NE(status.where.uri.find("nope"), std::string::npos);
   }
@@ -137,7 +163,59 @@ TEST_P(AnyStore, missing_objects_are_not_found_by_name) {
 
 TEST_P(AnyStore, folders_cannot_be_opened) { EXPECT_FALSE(store().open(key("b"))); }
 
+TEST_P(AnyStore, reads_without_opening) {
+  const auto all = counted(1000);
+  const auto read = [&](const char* name, ByteRange range, std::uint64_t most,
+                        std::optional<ObjectVersion> version = {}) -> Result<std::vector<std::byte>> {
+    std::vector<std::byte> memory;
+    const auto bytes =
+        store().read({key(name), range, most, version}, [&](std::size_t size) -> Result<MutableBytes> {
+          memory.resize(size + 1);  // more than was asked for is as good
+          return MutableBytes(memory);
+        });
+    if (!bytes) return std::unexpected(bytes.error());
+    EXPECT_EQ(bytes->version, *store().stat(key(name)));
+    return std::vector<std::byte>(bytes->bytes.begin(), bytes->bytes.end());
+  };
+  const auto part = [&](std::size_t begin, std::size_t end) {
+    return std::vector<std::byte>(all.begin() + static_cast<std::ptrdiff_t>(begin),
+                                  all.begin() + static_cast<std::ptrdiff_t>(end));
+  };
+  constexpr std::uint64_t kEnd = ByteRange::kToTheEnd;
+  for (const std::uint64_t most : {std::uint64_t{1000}, std::uint64_t{1} << 40}) {
+    EXPECT_EQ(read("a.bin", {}, most), all);
+    EXPECT_EQ(read("a.bin", {10, 20, false}, most), part(10, 30));
+    EXPECT_EQ(read("a.bin", {900, kEnd, false}, most), part(900, 1000));
+    EXPECT_EQ(read("a.bin", {1000, kEnd, false}, most), part(0, 0));
+    EXPECT_EQ(read("a.bin", {1000, 0, false}, most), part(0, 0));
+    EXPECT_EQ(read("a.bin", {0, 20, true}, most), part(980, 1000));
+    EXPECT_EQ(read("a.bin", {0, 5000, true}, most), all);
+    EXPECT_EQ(read("a.bin", {0, 0, true}, most), part(0, 0));
+    EXPECT_EQ(read("b/d.bin", {}, most), part(0, 0));
+    EXPECT_EQ(read("b/d.bin", {0, 20, true}, most), part(0, 0));
+  }
+  const ObjectVersion version = *store().stat(key("a.bin"));
+  EXPECT_EQ(read("a.bin", {}, 1000, version), all);
+  EXPECT_EQ(read("a.bin", {10, 20, false}, 1000, version), part(10, 30));
+  EXPECT_EQ(read("a.bin", {0, 20, true}, 1000, version), part(980, 1000));
+  const auto code = [](const auto& result) { return result ? ErrorCode::kCallback : result.error().code; };
+  EXPECT_EQ(code(read("a.bin", {}, 999)), ErrorCode::kTooLarge);
+  EXPECT_EQ(code(read("a.bin", {0, 20, true}, 19)), ErrorCode::kTooLarge);
+  EXPECT_EQ(code(read("a.bin", {990, 11, false}, 1000)), ErrorCode::kTruncated);
+  EXPECT_EQ(code(read("a.bin", {2000, 1, false}, 1000)), ErrorCode::kTruncated);
+  EXPECT_EQ(code(read("a.bin", {1, kEnd - 1, false}, kEnd)), ErrorCode::kTruncated);
+  EXPECT_EQ(code(read("nope", {}, 1000)), ErrorCode::kNotFound);
+  ObjectVersion other = version;
+  other.size += 1;
+  EXPECT_EQ(code(read("a.bin", {10, 20, false}, 1000, other)), ErrorCode::kChanged);
+  EXPECT_EQ(code(read("a.bin", {}, 2000, other)), ErrorCode::kChanged);
+}
+
 TEST_P(AnyStore, lists_files_and_folders_sorted_without_the_folder_name) {
+  if (!GetParam().can_list) {
+    EXPECT_EQ(store().list(filled_.root).error().code, ErrorCode::kUnsupported);
+    return;
+  }
   const auto root = store().list(filled_.root);
   ASSERT_TRUE(root);
   std::vector<std::pair<std::string, bool>> seen;
@@ -158,6 +236,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Kind{"FilesShortReads", [] { return files({.short_read = 0.7}); }},
                     Kind{"FilesInterrupted",
                          [] { return files({.short_read = 0.3, .interrupted = 0.5, .again = 0.3}); }},
+                    Kind{"Web", [] { return web(true); }, false},
+                    Kind{"WebWithoutHead", [] { return web(false); }, false},
                     Kind{"FaultStoreWithoutFaults",
                          [] {
                            Filled inner = memory();

@@ -95,7 +95,13 @@ class ManifestSource final : public Source {
     if (cell.empty())
       return fail(ErrorCode::kNotFound, fmt::format("\"{}\" is empty in this row", fields_[field].name),
                   row_of(sample));
-    const std::string path = (std::filesystem::path(root_) / cell).lexically_normal().string();
+    std::string path = (std::filesystem::path(root_) / cell).lexically_normal().string();
+    if (root_.find("://") != std::string::npos) {  // a URL is no path: its slashes stay
+      const std::string below = std::filesystem::path(cell).lexically_normal().string();
+      const bool is_below =
+          !below.starts_with("..") && !below.starts_with('/') && cell.find("://") == cell.npos;
+      path = cell.starts_with(root_ + "/") ? std::string(cell) : is_below ? root_ + "/" + below : "";
+    }
     if (!path.starts_with(root_) ||
         (path.size() > root_.size() && !root_.ends_with('/') && path[root_.size()] != '/'))
       return fail(ErrorCode::kNoAccess,

@@ -45,6 +45,14 @@ struct Kernels {
 
   // Contiguous float32 to float32 (with scale and bias), float16 and bfloat16.
   void (*scale_f32)(const float* in, float* out, std::size_t count, float scale, float bias);
+  // Stored numbers to values: in[i] * scale + bias; `instead` where in[i] is `missing` (or, of floats,
+  // no number at all).
+  void (*u16_to_f32)(const std::uint16_t* in, float* out, std::size_t count, float scale, float bias);
+  void (*i16_to_f32)(const std::int16_t* in, float* out, std::size_t count, float scale, float bias);
+  void (*coded_i16_to_f32)(const std::int16_t* in, float* out, std::size_t count, float scale, float bias,
+                           std::int16_t missing, float instead);
+  void (*coded_f32_to_f32)(const float* in, float* out, std::size_t count, float scale, float bias,
+                           float missing, float instead);
   void (*f32_to_f16)(const float* in, std::uint16_t* out, std::size_t count);
   void (*f32_to_bf16)(const float* in, std::uint16_t* out, std::size_t count);
 };

@@ -207,6 +207,26 @@ void scale_f32(const float* in, float* out, std::size_t count, float scale, floa
   for (std::size_t i = 0; i < count; ++i) out[i] = in[i] * scale + bias;
 }
 
+void u16_to_f32(const std::uint16_t* in, float* __restrict out, std::size_t count, float scale, float bias) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<float>(in[i]) * scale + bias;
+}
+
+void i16_to_f32(const std::int16_t* in, float* __restrict out, std::size_t count, float scale, float bias) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<float>(in[i]) * scale + bias;
+}
+
+void coded_i16_to_f32(const std::int16_t* in, float* __restrict out, std::size_t count, float scale,
+                      float bias, std::int16_t missing, float instead) {
+  for (std::size_t i = 0; i < count; ++i)
+    out[i] = in[i] == missing ? instead : static_cast<float>(in[i]) * scale + bias;
+}
+
+void coded_f32_to_f32(const float* in, float* __restrict out, std::size_t count, float scale, float bias,
+                      float missing, float instead) {
+  for (std::size_t i = 0; i < count; ++i)
+    out[i] = in[i] == missing || in[i] != in[i] ? instead : in[i] * scale + bias;
+}
+
 void f32_to_f16(const float* in, std::uint16_t* __restrict out, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) out[i] = to_f16(in[i]);
 }
@@ -226,6 +246,8 @@ const Kernels KERNEL_SET = {
     channel_to_f16,       channel_to_bf16,
     channel_to_u8,        pack_rgb_u8,
     pack_rgb_f32,         scale_f32,
+    u16_to_f32,           i16_to_f32,
+    coded_i16_to_f32,     coded_f32_to_f32,
     f32_to_f16,           f32_to_bf16,
 };
 

@@ -1,0 +1,17 @@
+"""Penstock on Zarr."""
+import os
+
+import numpy  # noqa: F401  (batches are NumPy arrays, so it counts as import)
+import penstock as ps
+
+from peers.budget import MEMORY
+
+
+def loader(store, batch_size, threads, memory=MEMORY):
+    return ps.Loader(ps.Zarr(store.location, sample_dim=0), batch_size=batch_size, shuffle=True, seed=0,
+                     threads=threads, memory=memory, output="numpy")
+
+
+def remote_loader(store, batch_size, requests):
+    os.environ["PENSTOCK_HTTP_REQUESTS"] = str(requests)
+    return loader(store, batch_size, threads=2, memory="1GiB")

@@ -1,0 +1,153 @@
+"""Sources of large arrays: Zarr hierarchies, and patches of volumes."""
+
+from __future__ import annotations
+
+import datetime
+import operator
+import os
+import sys
+import time
+from typing import Any, Mapping, Sequence, Union
+
+from . import _core
+from .sources import Source, log
+
+Path = Union[str, os.PathLike]
+
+
+def Zarr(uri: Path, variables: Union[str, Sequence[str], None] = None, sample_dim: Union[str, int] = 0, *,
+         window: Union[tuple, None] = None, select: Mapping[Union[str, int], Any] | None = None,
+         stack: Union[bool, str] = False, decode_cf: bool = True, nan: Union[str, float] = "keep",
+         missing: str = "fill") -> Source:
+    """Entries of one dimension of a Zarr array or group (version 2 or 3), a file path or http(s) URL.
+
+    Without `variables`, an array is the field ``array``, and of a group every array that has `sample_dim` is a field;
+    variables that do not have it are the same in every sample.
+
+    window: ``(history, horizon)`` makes forecast pairs: ``(2, 3)`` gives the fields ``<name>_history``, two steps up
+        to now, and ``<name>_horizon``, the three after. Lists name steps: ``([-6, 0], [24, 48])``.
+    select: part of a dimension. A slice of integers counts entries; a pair, or a slice of other things, is a range of
+        coordinates with both ends: ``{"lat": (30, 60), "time": ("2015", "2019-06"), "level": slice(0, 5)}``.
+        Dimensions without a name are numbers.
+    stack: all variables become channels of one field, ``stack`` or the name given (with a window: ``history`` and
+        ``horizon``); axes before the last two are channels too.
+    decode_cf: scale_factor, add_offset, _FillValue and missing_value are applied; such variables become float32.
+    nan: what becomes of missing values: "keep" (not-a-number), "error", or a number to stand for them.
+    missing: what becomes of chunks that the store does not have: "fill" (with the array's fill value; counted in
+        ``loader.stats()["chunks"]``) or "error".
+    """
+    history, horizon = _window(window)
+    if isinstance(variables, str):
+        variables = [variables]
+    if isinstance(nan, str) and nan not in ("keep", "error"):
+        raise ValueError(f'nan={nan!r}: wants "keep", "error" or a number')
+    began = time.monotonic()
+    handle = _core.open_zarr(
+        os.fsencode(_name(uri)), variables=list(variables or []),
+        sample_dim=sample_dim if isinstance(sample_dim, str) else operator.index(sample_dim), history=history,
+        horizon=horizon, select=[(str(dim), _selection(dim, value)) for dim, value in (select or {}).items()],
+        stack=stack if isinstance(stack, str) else "stack" if stack else "", decode_cf=bool(decode_cf),
+        nan=nan if isinstance(nan, str) else float(nan), missing_is_error=_missing_is_error(missing))
+    log.info("opened %s: %s, %d samples in %.2f s", uri, handle.kind(), len(handle), time.monotonic() - began)
+    return Source(handle)
+
+
+def Patches(volumes: Union[Path, Sequence[Path]], size: Sequence[int], per_epoch: int | None = None, *,
+            labels: Union[Path, Sequence[Path], None] = None, min_foreground: float = 0,
+            overlap: Union[int, float, Sequence[Union[int, float]]] = 0, missing: str = "fill") -> Source:
+    """Patches of volumes: Zarr arrays, .npy files or TIFF stacks (a file, or a pattern or folder of planes).
+
+    With `per_epoch`, that many random patches an epoch, from places all over the volumes; neighbours come close
+    together, so that the chunks they share are read once (``shuffle_window`` says how many places are mixed, and
+    ``loader.stats()["shuffle"]`` what that does to batches). Without, a grid that covers everything, in order, with
+    the field ``position`` (and ``volume``, where there are several) for putting results together.
+
+    size: of a patch, for the last axes of the volumes; axes before them come whole.
+    labels: volumes of the same shape: the field ``label``, cut at the same places.
+    min_foreground: the share of a random patch whose label is not 0, at least.
+    overlap: of a grid: elements that neighbours share, or a share of the size (below 1); one for all axes or one each.
+    """
+    size = [operator.index(extent) for extent in size]
+    if per_epoch is not None and operator.index(per_epoch) < 1:
+        raise ValueError(f"per_epoch={per_epoch}: at least 1, or None for a grid that covers everything")
+    overlaps = list(overlap) if isinstance(overlap, Sequence) else [overlap] * len(size)
+    overlaps = [round(part * extent) if isinstance(part, float) and part < 1 else operator.index(part)
+                for part, extent in zip(overlaps, size)] if len(overlaps) == len(size) else overlaps
+    if per_epoch is not None and not any(overlaps):
+        overlaps = []
+    names, label_names = _names(volumes), _names(labels)
+    began, shown = time.monotonic(), False
+
+    def progress(chunks: int) -> None:
+        nonlocal shown
+        if time.monotonic() - began > 1 and sys.stderr.isatty():
+            shown = True
+            print(f"\rpenstock: counting foreground: {chunks:,} chunks so far", end="", file=sys.stderr, flush=True)
+
+    handle = _core.open_patches([os.fsencode(name) for name in names], size=size, per_epoch=per_epoch or 0,
+                                overlap=overlaps, labels=[os.fsencode(name) for name in label_names],
+                                min_foreground=float(min_foreground), missing_is_error=_missing_is_error(missing),
+                                progress=progress)
+    if shown:
+        print(file=sys.stderr)
+    log.info("opened %s: %s, %d samples in %.2f s", handle.uri(), handle.kind(), len(handle), time.monotonic() - began)
+    return Source(handle)
+
+
+def _name(path: Any) -> str:
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"a volume or array is named by its path or URL, not by {type(path).__name__}")
+    return os.path.expanduser(os.fspath(path))
+
+
+def _names(paths: Any) -> list[str]:
+    if paths is None:
+        return []
+    return [_name(paths)] if isinstance(paths, (str, os.PathLike)) else [_name(path) for path in paths]
+
+
+def _missing_is_error(missing: str) -> bool:
+    if missing not in ("fill", "error"):
+        raise ValueError(f'missing={missing!r}: wants "fill" or "error"')
+    return missing == "error"
+
+
+def _window(window: Any) -> tuple[list[int], list[int]]:
+    if window is None:
+        return [], []
+    if not isinstance(window, (tuple, list)) or len(window) != 2:
+        raise ValueError(f"window={window!r}: wants (history, horizon)")
+    history, horizon = window
+    past = list(range(1 - operator.index(history), 1)) if not isinstance(history, (tuple, list)) else history
+    future = list(range(1, operator.index(horizon) + 1)) if not isinstance(horizon, (tuple, list)) else horizon
+    steps = [operator.index(step) for step in past], [operator.index(step) for step in future]
+    if not steps[0] and not steps[1]:
+        raise ValueError(f"window={window!r} has no steps")
+    return steps
+
+
+def _selection(dim: Any, value: Any) -> tuple:
+    """What the engine is told: ("index", ...), ("values", ...) or ("dates", ...)."""
+    if isinstance(value, slice):
+        ends = [value.start, value.stop]
+        if all(end is None or _is_index(end) for end in ends):
+            return ("index", *(None if end is None else operator.index(end) for end in ends),
+                    1 if value.step is None else operator.index(value.step))
+        if value.step is not None:
+            raise ValueError(f"select {dim!r}: a range of coordinates has no step")
+    elif isinstance(value, (tuple, list)) and len(value) == 2:
+        ends = list(value)
+    elif _is_index(value):
+        index = operator.index(value)
+        return ("index", index, index + 1 if index != -1 else None, 1)
+    else:
+        raise ValueError(f"select {dim!r}: {value!r} is not a slice, an index or a pair (from, to)")
+    if any(isinstance(end, (str, datetime.date)) or type(end).__name__ == "datetime64" for end in ends):
+        return ("dates", *("" if end is None else end.isoformat() if isinstance(end, datetime.date) else str(end)
+                           for end in ends))
+    infinite = (float("-inf"), float("inf"))
+    return ("values", *(far if end is None else float(end) for end, far in zip(ends, infinite)))
+
+
+def _is_index(value: Any) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)

@@ -1,0 +1,25 @@
+// What a codec says where not just as much comes out as belongs there.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string_view>
+
+#include "penstock/result.h"
+
+namespace penstock {
+
+inline Status check_decoded_size(std::string_view codec, std::uint64_t found, std::uint64_t expected) {
+  if (found == expected) return {};
+  return fail(found < expected ? ErrorCode::kTruncated : ErrorCode::kCorrupt,
+              fmt::format("{}: {} bytes come out, {} are expected", codec, found, expected));
+}
+
+// Decoding stopped there; how much it would have been is not known.
+inline std::unexpected<Error> more_than(std::string_view codec, std::uint64_t most) {
+  return fail(ErrorCode::kCorrupt,
+              fmt::format("{}: more comes out than the {} bytes that are expected", codec, most));
+}
+
+}  // namespace penstock

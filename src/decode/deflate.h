@@ -1,0 +1,31 @@
+// gzip (RFC 1952, any number of members) and zlib (RFC 1950) data that lie in memory as a whole.
+#pragma once
+
+#include "base/bytes.h"
+#include "penstock/result.h"
+
+struct libdeflate_decompressor;
+
+namespace penstock {
+
+bool reads_deflate();
+
+// Keeps the library's state from one call to the next. Belongs to one thread.
+class Inflater {
+ public:
+  Inflater() = default;
+  ~Inflater();
+  Inflater(const Inflater&) = delete;
+
+  // How many bytes came out, checksums verified. Fails where that would be more than `out` holds, and
+  // where bytes are left over (but for zeros behind gzip members, which gzip itself allows).
+  Result<std::size_t> decode_gzip(ConstBytes members, MutableBytes out);
+  Result<std::size_t> decode_zlib(ConstBytes stream, MutableBytes out);
+
+ private:
+  Status prepare();
+
+  libdeflate_decompressor* state_ = nullptr;
+};
+
+}  // namespace penstock

@@ -1,0 +1,42 @@
+#include "order/drawn_order.h"
+
+#include <algorithm>
+
+#include "order/pass.h"
+#include "order/permutation.h"
+
+namespace penstock {
+namespace {
+
+class DrawnOrder final : public EpochOrder {
+ public:
+  DrawnOrder(const OrderSpec& spec, std::uint64_t size, std::uint64_t epoch)
+      : EpochOrder(size),
+        draws_(*spec.draws),
+        seed_(spec.seed),
+        first_(epoch * size),
+        per_visit_(spec.shuffle == Shuffle::kFull ? 1 : std::max<std::uint64_t>(draws_.per_visit(), 1)),
+        window_(std::max<std::uint64_t>(spec.window_units, 1) * per_visit_) {}
+
+  std::uint64_t sample_at(std::uint64_t position) const override {
+    const std::uint64_t place = first_ + position, window = place / window_;
+    const Permutation inside(window_, derive_key(seed_, window, KeyPurpose::kWindow));
+    const std::uint64_t slot = window * window_ + inside(place % window_);
+    const std::uint64_t visit = slot / per_visit_, pass = visit / draws_.regions();
+    const Permutation regions(draws_.regions(), derive_key(seed_, pass, KeyPurpose::kUnits));
+    return draws_.draw(regions(visit % draws_.regions()), derive_key(seed_, slot, KeyPurpose::kDraws));
+  }
+
+ private:
+  const SampleDraws& draws_;
+  std::uint64_t seed_, first_, per_visit_, window_;
+};
+
+}  // namespace
+
+std::unique_ptr<const EpochOrder> make_drawn_order(const OrderSpec& spec, std::uint64_t size,
+                                                   std::uint64_t epoch) {
+  return std::make_unique<DrawnOrder>(spec, size, epoch);
+}
+
+}  // namespace penstock

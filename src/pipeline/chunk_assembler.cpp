@@ -1,0 +1,330 @@
+#include "pipeline/chunk_assembler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "transform/op.h"
+
+namespace penstock {
+namespace {
+
+// The elements that a piece touches: from the first to the last byte, in the order of the chunk.
+struct Stretch {
+  std::size_t first_byte, bytes;
+};
+
+Stretch stretch_of_piece(const ChunkedArray& array, const ChunkPiece& piece) {
+  const Shape strides = array.chunk_strides(piece.chunk.number);
+  const std::size_t item = size_of(array.spec().dtype);
+  std::int64_t first = 0, last = 0;
+  for (std::size_t d = 0; d < strides.size(); ++d) {
+    first += piece.from[d] * strides[d];
+    last += (piece.from[d] + (piece.count[d] - 1) * piece.box->step[d]) * strides[d];
+  }
+  return {static_cast<std::size_t>(first), static_cast<std::size_t>(last - first) + item};
+}
+
+}  // namespace
+
+ChunkAssembler::ChunkAssembler(const Source& source, Scratch& scratch, StageClock& clock, Upcoming* upcoming)
+    : source_(source),
+      scratch_(scratch),
+      clock_(clock),
+      upcoming_(upcoming),
+      codecs_(scratch, kScratchCodec) {}
+
+std::span<const ChunkPiece> ChunkAssembler::pieces_of(const Need& need) const {
+  return std::span(pieces_).subspan(need.first_piece, need.pieces);
+}
+
+const ChunkTarget& ChunkAssembler::target_of(const ChunkPiece& piece) const {
+  const auto box = static_cast<std::size_t>(piece.box - boxes_.data());
+  const auto after = std::ranges::upper_bound(first_box_, box);
+  return targets_[static_cast<std::size_t>(after - first_box_.begin()) - 1];
+}
+
+void ChunkAssembler::find_needs(std::uint64_t sample, std::span<const ChunkTarget> targets) {
+  targets_ = targets;
+  boxes_.clear();
+  first_box_.clear();
+  pieces_.clear();
+  needs_.clear();
+  chunks_.clear();
+  for (const ChunkTarget& target : targets) {
+    first_box_.push_back(boxes_.size());
+    source_.boxes(sample, target.field, boxes_);
+  }
+  cut_boxes(source_.chunked_arrays(), boxes_, pieces_);
+  std::ranges::stable_sort(pieces_, {}, &ChunkPiece::chunk);
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    if (needs_.empty() || needs_.back().chunk != pieces_[i].chunk) {
+      needs_.push_back({pieces_[i].chunk, i, 0, false});
+      chunks_.push_back(pieces_[i].chunk);
+    }
+    ++needs_.back().pieces;
+  }
+}
+
+// Chunks that are there, or that nobody works on, first; those that another worker decodes when
+// there is nothing else left to do.
+Status ChunkAssembler::fill(std::uint64_t position, std::uint64_t sample,
+                            std::span<const ChunkTarget> targets) {
+  codecs_.end_sample();  // of the sample before
+  find_needs(sample, targets);
+  std::size_t left = needs_.size();
+  while (left > 0) {
+    const std::uint64_t seen = upcoming_ ? upcoming_->shelf().changes() : 0;
+    const std::size_t before = left;
+    for (Need& need : needs_) {
+      if (need.is_done) continue;
+      const auto done = try_need(position, need);
+      held_.reset();
+      if (!done) return std::unexpected(done.error());
+      need.is_done = *done;
+      if (*done) --left;
+    }
+    if (left == before) upcoming_->shelf().wait_for_change(seen);
+  }
+  return {};
+}
+
+Result<bool> ChunkAssembler::try_need(std::uint64_t position, Need& need) {
+  const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
+  where_ = {array.uri(), -1, -1, -1};
+  if (upcoming_ == nullptr) {
+    PENSTOCK_CHECK(use_alone(need));
+    return true;
+  }
+  ChunkShelf& shelf = upcoming_->shelf();
+  const bool is_direct = !direct_place(need).empty();
+  auto claim = shelf.claim(position, need.chunk, array.chunk_bytes(need.chunk.number), is_direct);
+  if (!claim) return std::unexpected(std::move(claim).error());
+  switch (claim->kind) {
+    case ChunkClaim::Kind::kBusy: return false;
+    case ChunkClaim::Kind::kAlone: PENSTOCK_CHECK(use_alone(need)); return true;
+    case ChunkClaim::Kind::kReady:
+      upcoming_->counters().reused.fetch_add(1, std::memory_order_relaxed);
+      break;
+    case ChunkClaim::Kind::kDecode:
+      if (auto made = decode_into(need.chunk, claim->bytes); !made) {
+        Error error = std::move(made).error();
+        if (error.where.uri.empty()) error.where = where_;
+        shelf.fail(need.chunk, error);
+        return std::unexpected(std::move(error));
+      }
+      shelf.publish(need.chunk);
+      break;
+  }
+  const Status copied = scatter_all(need, claim->bytes, 0);
+  shelf.release(need.chunk);
+  if (!copied) return std::unexpected(copied.error());
+  return true;
+}
+
+Result<ConstBytes> ChunkAssembler::read(const ChunkedArray& array, const ObjectRead& wanted) {
+  where_ = {wanted.key, static_cast<std::int64_t>(wanted.range.offset),
+            wanted.range.length == ByteRange::kToTheEnd ? -1 : static_cast<std::int64_t>(wanted.range.length),
+            -1};
+  ReadAhead* ahead = upcoming_ ? upcoming_->ahead() : nullptr;
+  if (ahead != nullptr)
+    if (auto taken = ahead->take(wanted)) {
+      if (!*taken) return std::unexpected(std::move(*taken).error());
+      held_ = std::move((*taken)->memory);
+      where_.length = static_cast<std::int64_t>((*taken)->bytes.size());
+      clock_.mark(Stage::kRead, (*taken)->bytes.size());
+      return (*taken)->bytes;
+    }
+  const Store::Room room = [&](std::size_t bytes) -> Result<MutableBytes> {
+    const auto memory = scratch_.get(kScratchEncoded, std::max<std::size_t>(bytes, 1));
+    if (!memory) return std::unexpected(memory.error());
+    return memory->first(bytes);
+  };
+  const auto got =
+      ahead != nullptr ? ahead->read(array.store(), wanted, room) : array.store().read(wanted, room);
+  if (!got) return std::unexpected(got.error());
+  where_.length = static_cast<std::int64_t>(got->bytes.size());
+  clock_.mark(Stage::kRead, got->bytes.size());
+  return ConstBytes(got->bytes);
+}
+
+// The whole chunk, wherever it comes from.
+Status ChunkAssembler::decode_into(const ChunkId& chunk, MutableBytes out) {
+  const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
+  const auto place = array.place(chunk.number);
+  if (!place) return std::unexpected(place.error());
+  bool is_missing = place->is_missing;
+  if (!is_missing) {
+    const auto encoded = read(array, place->read);
+    if (!encoded && encoded.error().code != ErrorCode::kNotFound) {
+      if (encoded.error().code == ErrorCode::kChanged) array.forget_index(chunk.number);
+      return std::unexpected(encoded.error());
+    }
+    is_missing = !encoded;
+    if (encoded) {
+      if (auto decoded = array.decode(chunk.number, *encoded, out, codecs_); !decoded) {
+        Error error = std::move(decoded).error();
+        if (error.where.uri.empty()) {
+          const std::int64_t inside = std::max<std::int64_t>(error.where.offset, 0);
+          error.where = where_;
+          error.where.offset += inside;
+        }
+        error.message += fmt::format(" (chunk {} of {})", describe_chunk(array, chunk.number), array.uri());
+        return std::unexpected(std::move(error));
+      }
+    }
+  }
+  if (is_missing) PENSTOCK_CHECK(array.fill_missing(chunk.number, out));
+  clock_.mark(Stage::kDecode, out.size());
+  if (upcoming_ != nullptr) {
+    ChunkCounters& counters = upcoming_->counters();
+    (is_missing ? counters.missing : counters.decoded).fetch_add(1, std::memory_order_relaxed);
+    counters.decoded_bytes.fetch_add(out.size(), std::memory_order_relaxed);
+  }
+  return {};
+}
+
+Status ChunkAssembler::use_alone(const Need& need) {
+  const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
+  if (const MutableBytes place = direct_place(need); !place.empty()) return decode_into(need.chunk, place);
+  if (need.pieces == 1 && (array.is_plain() || array.decodes_parts())) {
+    const auto place = array.place(need.chunk.number);
+    if (!place) return std::unexpected(place.error());
+    if (!place->is_missing) return use_part(need, *place);
+  }
+  const auto memory = scratch_.get(kScratchChunk, array.chunk_bytes(need.chunk.number));
+  if (!memory) return std::unexpected(memory.error());
+  const MutableBytes chunk = memory->first(array.chunk_bytes(need.chunk.number));
+  PENSTOCK_CHECK(decode_into(need.chunk, chunk));
+  return scatter_all(need, chunk, 0);
+}
+
+// Only the elements that the piece touches are read, or at least decoded.
+Status ChunkAssembler::use_part(const Need& need, const ChunkPlace& place) {
+  const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
+  const Stretch stretch = stretch_of_piece(array, pieces_of(need).front());
+  const auto memory = scratch_.get(kScratchChunk, stretch.bytes);
+  if (!memory) return std::unexpected(memory.error());
+  MutableBytes part = memory->first(stretch.bytes);
+  bool is_missing = false;
+  if (array.is_plain() && (upcoming_ == nullptr || upcoming_->ahead() == nullptr)) {
+    ObjectRead read = place.read;
+    read.range.offset += stretch.first_byte;
+    read.range.length = read.most_bytes = stretch.bytes;
+    where_ = {read.key, static_cast<std::int64_t>(read.range.offset),
+              static_cast<std::int64_t>(stretch.bytes), -1};
+    const auto got = array.store().read(
+        read, [&](std::size_t bytes) -> Result<MutableBytes> { return part.first(bytes); });
+    if (!got && got.error().code != ErrorCode::kNotFound) return std::unexpected(got.error());
+    is_missing = !got;
+    clock_.mark(Stage::kRead, stretch.bytes);
+  } else {
+    const auto encoded = this->read(array, place.read);
+    if (!encoded && encoded.error().code != ErrorCode::kNotFound) return std::unexpected(encoded.error());
+    is_missing = !encoded;
+    if (encoded)
+      PENSTOCK_CHECK(array.decode_part(need.chunk.number, *encoded, stretch.first_byte, part, codecs_));
+  }
+  if (is_missing) {
+    const auto whole = scratch_.get(kScratchChunk, array.chunk_bytes(need.chunk.number));
+    if (!whole) return std::unexpected(whole.error());
+    const MutableBytes chunk = whole->first(array.chunk_bytes(need.chunk.number));
+    PENSTOCK_CHECK(array.fill_missing(need.chunk.number, chunk));
+    part = chunk.subspan(stretch.first_byte, stretch.bytes);
+  }
+  clock_.mark(Stage::kDecode, stretch.bytes);
+  if (upcoming_ != nullptr) {
+    ChunkCounters& counters = upcoming_->counters();
+    (is_missing ? counters.missing : counters.decoded).fetch_add(1, std::memory_order_relaxed);
+    counters.decoded_bytes.fetch_add(stretch.bytes, std::memory_order_relaxed);
+  }
+  return scatter_all(need, part, stretch.first_byte);
+}
+
+// `chunk` begins at byte `first_byte` of the decoded chunk.
+Status ChunkAssembler::scatter_all(const Need& need, ConstBytes chunk, std::size_t first_byte) {
+  std::uint64_t bytes = 0;
+  for (const ChunkPiece& piece : pieces_of(need)) {
+    std::size_t from = 0;
+    ScatterCopy copy = copy_of(piece, target_of(piece), from);
+    copy.from = chunk.data() + (from - first_byte);
+    PENSTOCK_CHECK(scatter(copy));
+    std::uint64_t elements = 1;
+    for (int d = 0; d < copy.rank; ++d)
+      elements *= static_cast<std::uint64_t>(copy.count[static_cast<std::size_t>(d)]);
+    bytes += elements * size_of(copy.to_type);
+  }
+  clock_.mark(Stage::kCollate, bytes);
+  return {};
+}
+
+ScatterCopy ChunkAssembler::copy_of(const ChunkPiece& piece, const ChunkTarget& target,
+                                    std::size_t& from_byte) const {
+  const ChunkedArray& array = *source_.chunked_arrays()[piece.chunk.array];
+  const Shape strides = array.chunk_strides(piece.chunk.number);
+  ScatterCopy copy;
+  copy.rank = static_cast<int>(strides.size());
+  copy.count = piece.count;
+  copy.from_type = array.spec().dtype;
+  copy.swap_bytes = array.swap_bytes();
+  copy.to_type = target.dtype;
+  copy.coding = piece.box->coding;
+  // The element's place in the sample, axis by axis.
+  ArrayBox::Axes packed{};  // strides of the sample, in elements
+  std::int64_t elements = 1;
+  for (auto a = static_cast<std::size_t>(target.rank); a-- > 0;) {
+    packed[a] = elements;
+    elements *= target.extent[a];
+  }
+  copy.to = target.memory;
+  copy.affine = target.affine;
+  copy.affine.axis = -1;
+  std::int64_t rest = piece.to;
+  for (std::size_t a = 0; a < static_cast<std::size_t>(target.rank); ++a) {
+    const std::int64_t index = rest / packed[a];
+    rest %= packed[a];
+    copy.to += index * target.stride[a];
+    if (target.affine.scale != nullptr && target.affine.axis == static_cast<int>(a)) {
+      copy.affine.scale += index;
+      copy.affine.bias += index;
+    }
+  }
+  std::int64_t from = 0;
+  for (std::size_t d = 0; d < strides.size(); ++d) {
+    from += piece.from[d] * strides[d];
+    copy.from_stride[d] = piece.box->step[d] * strides[d];
+    if (piece.count[d] == 1) continue;
+    // An axis of the box is an axis of the sample: the one of the same stride that is not trivial.
+    for (std::size_t a = 0; a < static_cast<std::size_t>(target.rank); ++a)
+      if (packed[a] == piece.box->to_stride[d] && target.extent[a] > 1) {
+        copy.to_stride[d] = target.stride[a];
+        if (target.affine.scale != nullptr && target.affine.axis == static_cast<int>(a))
+          copy.affine.axis = static_cast<int>(d);
+      }
+  }
+  from_byte = static_cast<std::size_t>(from);
+  return copy;
+}
+
+MutableBytes ChunkAssembler::direct_place(const Need& need) const {
+  if (need.pieces != 1) return {};
+  const ChunkPiece& piece = pieces_of(need).front();
+  const ChunkTarget& target = target_of(piece);
+  const ChunkedArray& array = *source_.chunked_arrays()[piece.chunk.array];
+  if (array.swap_bytes() || array.spec().dtype != target.dtype || piece.box->coding != nullptr ||
+      target.affine.scale != nullptr)
+    return {};
+  const std::size_t bytes = array.chunk_bytes(need.chunk.number);
+  std::size_t from = 0;
+  const ScatterCopy copy = copy_of(piece, target, from);
+  std::size_t covered = size_of(target.dtype);
+  for (int d = 0; d < copy.rank; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    covered *= static_cast<std::size_t>(copy.count[axis]);
+    if (copy.count[axis] > 1 && copy.from_stride[axis] != copy.to_stride[axis]) return {};
+  }
+  if (covered != bytes) return {};
+  return {copy.to, bytes};
+}
+
+}  // namespace penstock

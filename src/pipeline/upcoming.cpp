@@ -1,0 +1,119 @@
+#include "pipeline/upcoming.h"
+
+#include <algorithm>
+
+#include "plan/chunk_pieces.h"
+#include "plan/sample_reads.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kFewestAhead = 64, kMostAhead = 65'536;  // samples
+constexpr std::uint64_t kSamplesAStep = 64;        // so that the first sample does not wait for the last
+constexpr std::size_t kMostUsesPlanned = 200'000;  // the plan itself takes memory
+
+}  // namespace
+
+std::vector<ChunkId> chunks_of(const Source& source, std::span<const std::size_t> fields,
+                               std::uint64_t sample) {
+  std::vector<ArrayBox> boxes;
+  for (const std::size_t field : fields)
+    if (source.fields()[field].form == FieldForm::kChunks) source.boxes(sample, field, boxes);
+  std::vector<ChunkPiece> pieces;
+  cut_boxes(source.chunked_arrays(), boxes, pieces);
+  std::vector<ChunkId> chunks;
+  chunks.reserve(pieces.size());
+  for (const ChunkPiece& piece : pieces) chunks.push_back(piece.chunk);
+  std::ranges::sort(chunks);
+  chunks.erase(std::ranges::unique(chunks).begin(), chunks.end());
+  return chunks;
+}
+
+std::optional<UpcomingPlan> plan_upcoming(const Source& source, const UpcomingRequest& request) {
+  const auto arrays = source.chunked_arrays();
+  const bool is_remote =
+      source.store().reads_ahead() > 0 ||
+      std::ranges::any_of(arrays, [](const auto& array) { return array->store().reads_ahead() > 0; });
+  if (arrays.empty() && !is_remote) return std::nullopt;
+  UpcomingPlan plan;
+  plan.samples_ahead = std::clamp(request.samples, kFewestAhead, kMostAhead);
+  plan.ahead_bytes = !is_remote ? 0 : arrays.empty() ? request.most_bytes : request.most_bytes / 2;
+  plan.shelf_bytes = request.most_bytes - plan.ahead_bytes;
+  return plan;
+}
+
+Upcoming::Upcoming(const Source& source, std::vector<std::size_t> fields, std::shared_ptr<Ledger> ledger,
+                   const UpcomingPlan& plan)
+    : source_(source),
+      fields_(std::move(fields)),
+      plan_(plan),
+      shelf_(ledger, plan.shelf_bytes) {
+  if (plan.ahead_bytes > 0) ahead_ = std::make_unique<ReadAhead>(source, ledger, plan.ahead_bytes);
+}
+
+void Upcoming::start(std::shared_ptr<const EpochOrder> order, const RankSlice& slice) {
+  {
+    const std::lock_guard lock(mutex_);
+    order_ = std::move(order);
+    slice_ = slice;
+    batch_ = in_batch_ = planned_ = 0;
+    finished_ = 0;
+  }
+  shelf_.start();
+  if (ahead_) ahead_->start();
+  extend();
+}
+
+void Upcoming::interrupt() {
+  if (ahead_) ahead_->interrupt();
+}
+
+void Upcoming::extend() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || !order_) return;  // another does it
+  for (std::uint64_t i = 0; i < kSamplesAStep; ++i) {
+    if (batch_ >= slice_.batches()) return;
+    if (planned_ >= finished_ + plan_.samples_ahead || shelf_.planned_uses() > kMostUsesPlanned) return;
+    const PositionRange range = slice_.batch(batch_);
+    const std::uint64_t position = range.first + in_batch_;
+    plan_sample(position, order_->sample_at(position));
+    ++planned_;
+    if (++in_batch_ >= range.count) {
+      ++batch_;
+      in_batch_ = 0;
+    }
+  }
+}
+
+void Upcoming::plan_sample(std::uint64_t position, std::uint64_t sample) {
+  if (!source_.chunked_arrays().empty()) {
+    const std::vector<ChunkId> fresh = shelf_.plan(position, chunks_of(source_, fields_, sample));
+    if (ahead_ && !fresh.empty()) ahead_->want(position, fresh);
+  }
+  if (!ahead_) return;
+  std::vector<ObjectRead> reads;
+  for (const std::size_t field : fields_) {
+    const FieldForm form = source_.fields()[field].form;
+    if (form == FieldForm::kChunks || form == FieldForm::kIndex) continue;
+    const auto extent = source_.extent(sample, field);
+    if (!extent || extent->block >= 0) continue;
+    ObjectRead read = read_of(source_, fields_, sample, *extent);
+    const auto is_same = [&](const ObjectRead& other) {
+      return other.key == read.key && other.range == read.range;
+    };
+    if (std::ranges::none_of(reads, is_same)) reads.push_back(std::move(read));
+  }
+  if (!reads.empty()) ahead_->want(position, std::move(reads));
+}
+
+void Upcoming::finish(std::uint64_t position, std::span<const ChunkId> chunks) {
+  ++finished_;
+  if (!chunks.empty()) shelf_.finish(position, chunks);
+  if (ahead_) ahead_->finish(position);
+}
+
+ChunkStats Upcoming::stats() const {
+  return {counters_.decoded, counters_.reused, counters_.missing, counters_.decoded_bytes};
+}
+
+}  // namespace penstock

@@ -1,0 +1,68 @@
+#include "plan/chunk_pieces.h"
+
+#include <algorithm>
+
+namespace penstock {
+namespace {
+
+std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return a > 0 ? (a + b - 1) / b : -(-a / b); }
+
+class Cutter {
+ public:
+  Cutter(const ChunkedArray& array, const ArrayBox& box) : array_(array), box_(box) {
+    for (std::size_t d = 0; d < array.grid().size(); ++d) {
+      const std::int64_t extent = array.chunk_shape()[d];
+      first_chunk_[d] = chunk_[d] = box.origin[d] / extent;
+      last_chunk_[d] = (box.origin[d] + (box.count[d] - 1) * box.step[d]) / extent;
+    }
+  }
+
+  void run(std::vector<ChunkPiece>& out) {
+    const std::size_t rank = array_.grid().size();
+    for (std::size_t d = 0; d < rank; ++d)
+      if (box_.count[d] <= 0) return;
+    while (true) {
+      add(out);
+      std::size_t d = rank;
+      while (d-- > 0) {
+        if (++chunk_[d] <= last_chunk_[d]) break;
+        chunk_[d] = first_chunk_[d];
+      }
+      if (d == static_cast<std::size_t>(-1)) return;
+    }
+  }
+
+ private:
+  void add(std::vector<ChunkPiece>& out) const {
+    ChunkPiece piece;
+    piece.chunk.array = static_cast<std::uint32_t>(box_.array);
+    piece.box = &box_;
+    piece.to = box_.to;
+    for (std::size_t d = 0; d < array_.grid().size(); ++d) {
+      const std::int64_t extent = array_.chunk_shape()[d], begin = chunk_[d] * extent;
+      const std::int64_t first = std::max<std::int64_t>(0, ceil_divide(begin - box_.origin[d], box_.step[d]));
+      const std::int64_t end =
+          std::min(box_.count[d], ceil_divide(begin + extent - box_.origin[d], box_.step[d]));
+      if (end <= first) return;  // the step goes over this chunk
+      piece.from[d] = box_.origin[d] + first * box_.step[d] - begin;
+      piece.count[d] = end - first;
+      piece.to += first * box_.to_stride[d];
+      piece.chunk.number = piece.chunk.number * static_cast<std::uint64_t>(array_.grid()[d]) +
+                           static_cast<std::uint64_t>(chunk_[d]);
+    }
+    out.push_back(piece);
+  }
+
+  const ChunkedArray& array_;
+  const ArrayBox& box_;
+  ArrayBox::Axes first_chunk_{}, last_chunk_{}, chunk_{};
+};
+
+}  // namespace
+
+void cut_boxes(std::span<const ChunkedArrayPtr> arrays, std::span<const ArrayBox> boxes,
+               std::vector<ChunkPiece>& out) {
+  for (const ArrayBox& box : boxes) Cutter(*arrays[box.array], box).run(out);
+}
+
+}  // namespace penstock

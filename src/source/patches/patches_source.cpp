@@ -1,0 +1,138 @@
+// Patches of volumes as samples: drawn at random, or on a grid that covers everything.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "penstock/arrays.h"
+#include "source/patches/open_volume.h"
+#include "source/patches/patch_draws.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kRegionsMixed = 4;  // each takes a dozen chunks of memory
+constexpr std::size_t kImage = 0, kLabel = 1;
+
+class PatchesSource final : public Source {
+ public:
+  PatchesSource(std::string uri, PatchVolumes volumes, bool has_labels)
+      : uri_(std::move(uri)),
+        volumes_(std::move(volumes)) {
+    layouts_.resize(has_labels ? 2 : 1);
+    for (std::size_t i = 0; i < layouts_.size(); ++i) layouts_[i].spec = volumes_.sample_spec(i == kLabel);
+    for (const ChunkedArrayPtr& array : volumes_.arrays()) {
+      fingerprint_ = mix64(fingerprint_ ^ array->fingerprint());
+      stored_bytes_ += array->spec().bytes();
+    }
+    for (const std::int64_t extent : volumes_.patch())
+      fingerprint_ = mix64(fingerprint_ ^ static_cast<std::uint64_t>(extent));
+    fingerprint_ = mix64(fingerprint_ ^ volumes_.size());
+  }
+
+  Status draw_at_random(const PatchOptions& options) {
+    auto draws = PatchDraws::make(volumes_, options);
+    if (!draws) return std::unexpected(std::move(draws).error());
+    draws_ = std::move(*draws);
+    return {};
+  }
+
+  void name_fields() {
+    fields_.push_back({"image", FieldKind::kArray, FieldForm::kChunks, true});
+    if (layouts_.size() > 1) fields_.push_back({"label", FieldKind::kMask, FieldForm::kChunks, true});
+    // Inference wants to know where a patch belongs; training seldom does.
+    fields_.push_back({"position", FieldKind::kArray, FieldForm::kIndex, draws_ == nullptr});
+    fields_.push_back({"volume", FieldKind::kInteger, FieldForm::kIndex,
+                       draws_ == nullptr && volumes_.volumes().size() > 1});
+  }
+
+  std::uint64_t size() const override { return volumes_.size(); }
+  const std::vector<FieldInfo>& fields() const override { return fields_; }
+  std::string kind() const override { return draws_ ? "random patches" : "grid of patches"; }
+  std::string uri() const override { return uri_; }
+  std::string key(std::uint64_t sample) const override {
+    const std::string place = fmt::format("{}", fmt::join(volumes_.origin_of(sample), ","));
+    if (volumes_.volumes().size() == 1) return place;
+    return fmt::format("{}:{}", volumes_.number_of(volumes_.volume_of(sample)), place);
+  }
+  Result<Extent> extent(std::uint64_t, std::size_t) const override {
+    return fail(ErrorCode::kUnsupported, "made of chunks", {uri_, -1, -1, -1});
+  }
+  const ArrayLayout* array_layout(std::size_t field) const override {
+    return field < layouts_.size() ? &layouts_[field] : nullptr;
+  }
+  IndexValue value(std::uint64_t sample, std::size_t field) const override {
+    if (fields_[field].name == "volume")
+      return static_cast<std::int64_t>(volumes_.number_of(volumes_.volume_of(sample)));
+    return volumes_.origin_of(sample);
+  }
+  std::span<const std::shared_ptr<const ChunkedArray>> chunked_arrays() const override {
+    return volumes_.arrays();
+  }
+  void boxes(std::uint64_t sample, std::size_t field, std::vector<ArrayBox>& out) const override {
+    const PatchVolume& volume = volumes_.volume_of(sample);
+    const Shape origin = volumes_.origin_of(sample);
+    const Shape& shape = layouts_[field].spec.shape;
+    ArrayBox box;
+    box.array = field == kImage ? volume.image : volume.label;
+    std::int64_t stride = 1;
+    const std::size_t lead = shape.size() - origin.size();
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      box.origin[d] = d < lead ? 0 : origin[d - lead];
+      box.count[d] = shape[d];
+      box.step[d] = 1;
+      box.to_stride[d] = stride;
+      stride *= shape[d];
+    }
+    out.push_back(box);
+  }
+
+  std::uint64_t fingerprint() const override { return fingerprint_; }
+  std::uint64_t stored_bytes() const override { return stored_bytes_; }
+  std::uint64_t stored_bytes_of(std::uint64_t) const override { return layouts_.front().spec.bytes(); }
+  // A grid's neighbours share chunks; in a window of neighbours they still come once each.
+  std::uint64_t unit_samples() const override { return draws_ ? 1 : 8; }
+  bool shares_units() const override { return true; }
+  std::uint64_t suggested_window() const override { return draws_ ? kRegionsMixed : 16; }
+  const SampleDraws* draws() const override { return draws_.get(); }
+  const Store& store() const override { return volumes_.arrays().front()->store(); }
+
+ private:
+  std::string uri_;
+  PatchVolumes volumes_;
+  std::unique_ptr<const PatchDraws> draws_;
+  std::vector<FieldInfo> fields_;
+  std::vector<ArrayLayout> layouts_;  // image, label
+  std::uint64_t fingerprint_ = 0, stored_bytes_ = 0;
+};
+
+}  // namespace
+
+Result<SourcePtr> open_patches(const std::vector<std::string>& volumes, const PatchOptions& options) {
+  if (volumes.empty()) return fail(ErrorCode::kInvalidArgument, "no volumes");
+  if (options.labels.empty() && options.min_foreground > 0)
+    return fail(ErrorCode::kInvalidArgument, "min_foreground needs labels to count in");
+  if (options.per_epoch == 0 && options.min_foreground > 0)
+    return fail(ErrorCode::kInvalidArgument,
+                "min_foreground is for random patches; a grid covers everything");
+  if (options.per_epoch > 0 && !options.overlap.empty())
+    return fail(ErrorCode::kInvalidArgument, "overlap is for a grid; random patches overlap as they fall");
+  std::vector<ChunkedArrayPtr> images, labels;
+  for (const auto& [uris, arrays] : {std::pair(&volumes, &images), std::pair(&options.labels, &labels)})
+    for (const std::string& uri : *uris) {
+      auto array = open_volume(uri, options.missing == MissingChunk::kError);
+      if (!array) return std::unexpected(std::move(array).error());
+      arrays->push_back(std::move(*array));
+    }
+  auto made = PatchVolumes::make(std::move(images), std::move(labels), options);
+  if (!made) return std::unexpected(std::move(made).error());
+  std::string uri = volumes.front();
+  if (volumes.size() > 1) uri += fmt::format(" and {} more", volumes.size() - 1);
+  auto source = std::make_shared<PatchesSource>(std::move(uri), std::move(*made), !options.labels.empty());
+  if (options.per_epoch > 0) PENSTOCK_CHECK(source->draw_at_random(options));
+  source->name_fields();
+  return source;
+}
+
+}  // namespace penstock

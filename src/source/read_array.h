@@ -1,0 +1,13 @@
+// A small chunked array as a whole: coordinates.
+#pragma once
+
+#include <vector>
+
+#include "source/chunked_array.h"
+
+namespace penstock {
+
+// All elements in C order, as doubles. Fails above `most_elements`, and for complex numbers.
+Result<std::vector<double>> read_numbers(const ChunkedArray& array, std::uint64_t most_elements);
+
+}  // namespace penstock

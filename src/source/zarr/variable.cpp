@@ -1,0 +1,155 @@
+#include "source/zarr/variable.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/nearest_name.h"
+
+namespace penstock {
+namespace {
+
+// xarray writes the _FillValue of floats into Zarr v3 attributes as base64 of a little-endian double.
+std::optional<double> decode_base64_double(const std::string& text) {
+  static const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  if (text.size() != 12 || text.back() != '=') return std::nullopt;
+  std::array<std::uint8_t, 9> bytes{};
+  for (std::size_t group = 0; group < 3; ++group) {
+    std::uint32_t bits = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      const char letter = text[group * 4 + i];
+      const auto at = letter == '=' ? 0 : digits.find(letter);
+      if (at == std::string::npos) return std::nullopt;
+      bits = bits << 6 | static_cast<std::uint32_t>(at);
+    }
+    for (std::size_t i = 0; i < 3; ++i)
+      bytes[group * 3 + i] = static_cast<std::uint8_t>(bits >> (16 - 8 * i));
+  }
+  double value;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
+}
+
+std::optional<double> number_of(const nlohmann::json& value) {
+  if (value.is_number()) return value.get<double>();
+  if (!value.is_string()) return std::nullopt;
+  const auto& text = value.get_ref<const std::string&>();
+  if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (text == "Infinity") return std::numeric_limits<double>::infinity();
+  if (text == "-Infinity") return -std::numeric_limits<double>::infinity();
+  return decode_base64_double(text);
+}
+
+Result<double> attribute(const ZarrArray& array, const char* name, double otherwise) {
+  const auto found = array.attributes.find(name);
+  if (found == array.attributes.end()) return otherwise;
+  const nlohmann::json& value = found->is_array() && found->size() == 1 ? found->front() : *found;
+  const auto number = number_of(value);
+  if (!number || !std::isfinite(*number))
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("attribute {} is {}, not a number", name, found->dump().substr(0, 80)),
+                {array.data->uri(), -1, -1, -1});
+  return *number;
+}
+
+// The axis that is meant, by name or number.
+Result<int> axis_named(const ZarrArray& array, const std::variant<std::string, int>& name,
+                       const std::string& uri) {
+  const auto rank = static_cast<int>(array.data->spec().shape.size());
+  if (const auto* number = std::get_if<int>(&name)) {
+    if (*number < -rank || *number >= rank)
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("sample_dim={}: {} has {} axes", *number,
+                              array.name.empty() ? "the array" : array.name, rank),
+                  {uri, -1, -1, -1});
+    return *number < 0 ? *number + rank : *number;
+  }
+  const auto& wanted = std::get<std::string>(name);
+  const auto found = std::ranges::find(array.dimensions, wanted);
+  return found == array.dimensions.end() ? -1 : static_cast<int>(found - array.dimensions.begin());
+}
+
+}  // namespace
+
+Shape Variable::shape() const {
+  Shape shape;
+  for (std::size_t d = 0; d < taken.size(); ++d)
+    if (static_cast<int>(d) != sample_axis) shape.push_back(taken[d].count);
+  return shape;
+}
+
+Result<std::shared_ptr<const ValueCoding>> coding_of(const ZarrArray& array, const ZarrOptions& options) {
+  const DType dtype = array.data->spec().dtype;
+  const bool is_float = dtype >= DType::kFloat16 && dtype <= DType::kFloat64;
+  if (dtype >= DType::kComplex64 || array.time_unit) return nullptr;
+  ValueCoding coding;
+  bool is_packed = false;
+  if (options.decode_cf) {
+    const auto scale = attribute(array, "scale_factor", 1), offset = attribute(array, "add_offset", 0);
+    if (!scale) return std::unexpected(scale.error());
+    if (!offset) return std::unexpected(offset.error());
+    coding.scale = *scale;
+    coding.offset = *offset;
+    is_packed = coding.scale != 1 || coding.offset != 0;
+    for (const char* name : {"_FillValue", "missing_value"}) {
+      const auto found = array.attributes.find(name);
+      if (found == array.attributes.end()) continue;
+      const nlohmann::json list = found->is_array() ? *found : nlohmann::json::array({*found});
+      for (const nlohmann::json& value : list) {
+        const auto number = number_of(value);
+        if (!number)
+          return fail(ErrorCode::kUnsupported,
+                      fmt::format("attribute {} is {}, not a number", name, found->dump().substr(0, 80)),
+                      {array.data->uri(), -1, -1, -1});
+        if (!std::isnan(*number) && std::ranges::find(coding.missing, *number) == coding.missing.end())
+          coding.missing.push_back(*number);
+      }
+    }
+    // xarray keeps the _FillValue of Zarr v2 in .zarray. Elsewhere that is merely what zarr-python writes
+    // by default, mostly 0, and no mark of missing values.
+    if (is_packed && coding.missing.empty() && array.fill_value) coding.missing.push_back(*array.fill_value);
+  }
+  const bool replaces_nan = options.nan != ZarrOptions::Nan::kKeep && is_float;
+  if (!is_packed && coding.missing.empty() && !replaces_nan) return nullptr;
+  coding.missing_is_error = options.nan == ZarrOptions::Nan::kError;
+  coding.instead_of_missing =
+      options.nan == ZarrOptions::Nan::kReplace ? options.nan_value : std::numeric_limits<float>::quiet_NaN();
+  // Integers keep their type only where nothing is done to them; a mark that the type cannot hold never
+  // occurs.
+  if (!is_float) std::erase_if(coding.missing, [](double value) { return value != std::floor(value); });
+  return std::make_shared<const ValueCoding>(std::move(coding));
+}
+
+Result<Variable> make_variable(ZarrArray array, const ZarrNode& node, const ZarrOptions& options,
+                               const std::string& uri) {
+  Variable variable;
+  const auto axis = axis_named(array, options.sample_dim, uri);
+  if (!axis) return std::unexpected(axis.error());
+  variable.sample_axis = *axis;
+  const Shape& shape = array.data->spec().shape;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    IndexRun run{0, shape[d], 1};
+    const std::string number = std::to_string(d);
+    for (const auto& [dimension, selection] : options.select) {
+      const bool is_meant = d < array.dimensions.size() && !array.dimensions[d].empty()
+                                ? array.dimensions[d] == dimension
+                                : number == dimension;
+      if (!is_meant) continue;
+      auto chosen = select(selection, dimension, shape[d], node, uri);
+      if (!chosen) return std::unexpected(std::move(chosen).error());
+      run = *chosen;
+    }
+    variable.taken.push_back(run);
+  }
+  auto coding = coding_of(array, options);
+  if (!coding) return std::unexpected(std::move(coding).error());
+  variable.coding = std::move(*coding);
+  variable.array = std::move(array);
+  return variable;
+}
+
+}  // namespace penstock

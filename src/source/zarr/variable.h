@@ -1,0 +1,33 @@
+// A variable of a Zarr group as a sample sees it: which axis counts samples, what is taken of the
+// others, and what its numbers mean.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "penstock/arrays.h"
+#include "source/zarr/select.h"
+
+namespace penstock {
+
+struct Variable {
+  ZarrArray array;
+  int sample_axis = -1;         // -1: the same for all samples
+  std::vector<IndexRun> taken;  // of each axis; of the sample axis: all that samples are made of
+  // nullptr: values are as they are stored.
+  std::shared_ptr<const ValueCoding> coding;
+
+  // What a sample has of it: the extents of the other axes.
+  Shape shape() const;
+  DType dtype() const { return coding ? DType::kFloat32 : array.data->spec().dtype; }
+};
+
+// `sample_dim` and the selections by name where dimensions have names.
+Result<Variable> make_variable(ZarrArray array, const ZarrNode& node, const ZarrOptions& options,
+                               const std::string& uri);
+
+// scale_factor, add_offset, _FillValue and missing_value; nothing where values are as they are stored.
+Result<std::shared_ptr<const ValueCoding>> coding_of(const ZarrArray& array, const ZarrOptions& options);
+
+}  // namespace penstock

@@ -1,0 +1,15 @@
+// From the checked metadata of an array to the array.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "source/chunked_array.h"
+#include "source/zarr/zarr_metadata.h"
+
+namespace penstock {
+
+Result<ChunkedArrayPtr> make_zarr_array(std::shared_ptr<const Store> store, const std::string& uri,
+                                        ZarrArrayMetadata metadata, bool missing_is_error);
+
+}  // namespace penstock

@@ -1,0 +1,185 @@
+#include "source/zarr/zarr_node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/checked_math.h"
+#include "base/nearest_name.h"
+#include "source/zarr/metadata_object.h"
+#include "source/zarr/zarr_array.h"
+#include "source/zarr/zarr_tree.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kArraySuffix = "/.zarray", kAttributesSuffix = "/.zattrs";
+
+std::unexpected<Error> bad_name(const std::string& name, const std::string& uri) {
+  return bad_metadata(ErrorCode::kCorrupt, "consolidated metadata name a node " + short_text(name), uri);
+}
+
+}  // namespace
+
+std::string ZarrNode::uri_of(const std::string& name) const {
+  return name.empty() ? uri_ : uri_ + "/" + name;
+}
+
+Result<ZarrNode> ZarrNode::open(std::shared_ptr<const Store> store, const std::string& uri,
+                                const ZarrOpenOptions& options) {
+  ZarrNode node;
+  node.store_ = std::move(store);
+  node.uri_ = uri;
+  while (node.uri_.size() > 1 && node.uri_.ends_with('/')) node.uri_.pop_back();
+  node.options_ = options;
+  const Store& objects = *node.store_;
+
+  auto zarr_json = read_metadata_object(objects, node.uri_ + "/zarr.json", kMostGroupMetadataBytes);
+  if (!zarr_json) return std::unexpected(std::move(zarr_json).error());
+  if (*zarr_json) {
+    PENSTOCK_CHECK(node.open_v3(**std::move(zarr_json)));
+    return node;
+  }
+  node.version_ = 2;
+  auto zarray = node.read_metadata("");
+  if (zarray) {
+    node.is_array_ = true;
+    node.metadata_.emplace("", *std::move(zarray));
+    return node;
+  }
+  if (zarray.error().code != ErrorCode::kNotFound) return std::unexpected(std::move(zarray).error());
+  PENSTOCK_CHECK(node.open_v2_group());
+  return node;
+}
+
+Status ZarrNode::open_v3(nlohmann::json zarr_json) {
+  version_ = 3;
+  const std::string key = uri_ + "/zarr.json";
+  const auto node_type = read_v3_node_type(zarr_json, key);
+  if (!node_type) return std::unexpected(node_type.error());
+  is_array_ = *node_type == "array";
+  if (is_array_) {
+    metadata_.emplace("", Metadata{std::move(zarr_json), {}});
+    return {};
+  }
+  const auto consolidated = zarr_json.find("consolidated_metadata");
+  if (consolidated == zarr_json.end() || consolidated->is_null()) return list_arrays();
+  const Json* kind = find_member(*consolidated, "kind");
+  if (kind == nullptr || *kind != "inline") return list_arrays();
+  const auto nodes = consolidated->find("metadata");
+  if (nodes == consolidated->end() || !nodes->is_object())
+    return bad_metadata(ErrorCode::kCorrupt, "consolidated_metadata without metadata", key);
+  for (const auto& [name, metadata] : nodes->items()) {
+    if (!is_node_name(name)) return bad_name(name, key);
+    const Json* type = find_member(metadata, "node_type");
+    if (type == nullptr || *type != "array") continue;
+    names_.push_back(name);
+    metadata_.emplace(name, Metadata{std::move(metadata), {}});
+  }
+  std::ranges::sort(names_);
+  return {};
+}
+
+Status ZarrNode::open_v2_group() {
+  const std::string key = uri_ + "/.zmetadata";
+  auto consolidated = read_metadata_object(*store_, key, kMostGroupMetadataBytes);
+  if (!consolidated) return std::unexpected(std::move(consolidated).error());
+  if (!*consolidated) {
+    const auto zgroup = read_metadata_object(*store_, uri_ + "/.zgroup", kMostArrayMetadataBytes);
+    if (!zgroup) return std::unexpected(zgroup.error());
+    if (!*zgroup)
+      return bad_metadata(ErrorCode::kNotFound, "no Zarr array or group (zarr.json, .zarray, .zgroup)", uri_);
+    return list_arrays();
+  }
+  const Json* format = find_member(**consolidated, "zarr_consolidated_format");
+  if (format == nullptr || *format != 1)
+    return bad_metadata(ErrorCode::kUnsupported, "zarr_consolidated_format is not 1", key);
+  const auto objects = (*consolidated)->find("metadata");
+  if (objects == (*consolidated)->end() || !objects->is_object())
+    return bad_metadata(ErrorCode::kCorrupt, "consolidated metadata without metadata", key);
+  for (const auto& [path, metadata] : objects->items()) {
+    if (!path.ends_with(kArraySuffix)) continue;
+    const std::string name = path.substr(0, path.size() - kArraySuffix.size());
+    if (!is_node_name(name)) return bad_name(name, key);
+    const auto attributes = objects->find(name + std::string(kAttributesSuffix));
+    names_.push_back(name);
+    metadata_.emplace(name, Metadata{std::move(metadata),
+                                     attributes == objects->end() ? Json::object() : std::move(*attributes)});
+  }
+  std::ranges::sort(names_);
+  return {};
+}
+
+Status ZarrNode::list_arrays() {
+  auto names = list_zarr_arrays(*store_, uri_, version_);
+  if (!names) return std::unexpected(std::move(names).error());
+  names_ = *std::move(names);
+  return {};
+}
+
+bool ZarrNode::is_array() const { return is_array_; }
+int ZarrNode::version() const { return version_; }
+const std::vector<std::string>& ZarrNode::arrays() const { return names_; }
+
+Result<ZarrNode::Metadata> ZarrNode::read_metadata(const std::string& name) const {
+  const std::string uri = uri_of(name);
+  const std::string key = uri + (version_ == 3 ? "/zarr.json" : "/.zarray");
+  auto array = read_metadata_object(*store_, key, kMostArrayMetadataBytes);
+  if (!array) return std::unexpected(std::move(array).error());
+  if (!*array) return std::unexpected(no_such_array(name));
+  Metadata metadata{**std::move(array), Json::object()};
+  if (version_ == 3) return metadata;
+  auto attributes = read_metadata_object(*store_, uri + "/.zattrs", kMostArrayMetadataBytes);
+  if (!attributes) return std::unexpected(std::move(attributes).error());
+  if (*attributes) metadata.attributes = **std::move(attributes);
+  return metadata;
+}
+
+Error ZarrNode::no_such_array(const std::string& name) const {
+  std::string message =
+      fmt::format("no array {} in this {}", short_text(name), is_array_ ? "array" : "group");
+  if (const auto nearest = nearest_name(name, names_))
+    message += fmt::format("; did you mean \"{}\"?", *nearest);
+  return {ErrorCode::kNotFound, std::move(message), {uri_, -1, -1, -1}, false};
+}
+
+Result<ZarrArray> ZarrNode::array(const std::string& name) const {
+  Metadata read;
+  const Metadata* metadata = nullptr;
+  if (const auto kept = metadata_.find(name); kept != metadata_.end()) {
+    metadata = &kept->second;
+  } else {
+    // What was listed may be not all: try by name.
+    if (is_array_ || !is_node_name(name)) return std::unexpected(no_such_array(name));
+    auto found = read_metadata(name);
+    if (!found) return std::unexpected(std::move(found).error());
+    read = *std::move(found);
+    metadata = &read;
+  }
+  const std::string uri = uri_of(name);
+  const std::string key = uri + (version_ == 3 ? "/zarr.json" : "/.zarray");
+  auto parsed = version_ == 3 ? read_v3_array(metadata->array, key)
+                              : read_v2_array(metadata->array, metadata->attributes, key);
+  if (!parsed) return std::unexpected(std::move(parsed).error());
+  ZarrArray array;
+  array.name = name;
+  array.dimensions = std::move(parsed->dimensions);
+  array.attributes = std::move(parsed->attributes);
+  array.time_unit = std::move(parsed->time_unit);
+  array.fill_value = parsed->fill_number;
+  array.stored_bytes = parsed->spec.bytes();
+  auto data = make_zarr_array(store_, uri, *std::move(parsed), options_.missing_is_error);
+  if (!data) return std::unexpected(std::move(data).error());
+  array.data = *std::move(data);
+  return array;
+}
+
+bool is_zarr(const Store& store, const std::string& uri) {
+  std::string folder = uri;
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  for (const char* name : {"/zarr.json", "/.zarray", "/.zgroup", "/.zmetadata"})
+    if (store.stat(folder + name)) return true;
+  return false;
+}
+
+}  // namespace penstock

@@ -1,0 +1,389 @@
+// Samples of a Zarr hierarchy: entries of one dimension, of one or several variables, alone or as a
+// window of steps around each.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/checked_math.h"
+#include "base/nearest_name.h"
+#include "base/random.h"
+#include "penstock/arrays.h"
+#include "source/zarr/variable.h"
+#include "store/store_of_uri.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t kMostSteps = 100'000;  // of a window
+
+std::unexpected<Error> bad_option(std::string message, const std::string& uri) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message), {uri, -1, -1, -1});
+}
+
+// Strides, in elements, of a C-ordered array.
+Shape strides_of(const Shape& shape) {
+  Shape strides(shape.size(), 1);
+  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+// A field: variables and steps, and the shape they make together.
+struct ZarrField {
+  std::vector<std::size_t> variables;  // one, or several that are stacked
+  std::vector<std::int64_t> steps;     // relative to the sample's own
+  bool has_steps = false;              // they are an axis of the field
+  bool is_stack = false;
+  ArrayLayout layout;
+};
+
+class ZarrSource final : public Source {
+ public:
+  ZarrSource(std::shared_ptr<const Store> store, std::string uri, int version,
+             std::vector<Variable> variables)
+      : store_(std::move(store)),
+        uri_(std::move(uri)),
+        version_(version),
+        variables_(std::move(variables)) {
+    for (const Variable& variable : variables_) arrays_.push_back(variable.array.data);
+  }
+
+  // Fails where shapes do not go together.
+  Status build(const ZarrOptions& options) {
+    PENSTOCK_CHECK(find_samples(options));
+    const bool has_window = !options.history.empty() || !options.horizon.empty();
+    const auto add_all = [&](const std::vector<std::int64_t>& steps, const std::string& ending) -> Status {
+      if (!options.stack.empty()) {
+        const std::string name = ending.empty() ? options.stack : ending;
+        std::vector<std::size_t> all(variables_.size());
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+        return add_field(name, std::move(all), steps, has_window, true);
+      }
+      for (std::size_t i = 0; i < variables_.size(); ++i) {
+        const std::string name = variables_[i].array.name.empty() ? "array" : variables_[i].array.name;
+        PENSTOCK_CHECK(add_field(ending.empty() ? name : name + "_" + ending, {i}, steps, has_window, false));
+      }
+      return {};
+    };
+    if (!has_window) return add_all({0}, "");
+    if (!options.history.empty()) PENSTOCK_CHECK(add_all(options.history, "history"));
+    if (!options.horizon.empty()) PENSTOCK_CHECK(add_all(options.horizon, "horizon"));
+    return {};
+  }
+
+  std::uint64_t size() const override { return size_; }
+  const std::vector<FieldInfo>& fields() const override { return infos_; }
+  std::string kind() const override { return fmt::format("zarr v{}", version_); }
+  std::string uri() const override { return uri_; }
+  std::string key(std::uint64_t sample) const override { return std::to_string(index_of(sample)); }
+  Result<Extent> extent(std::uint64_t, std::size_t) const override {
+    return fail(ErrorCode::kUnsupported, "made of chunks", {uri_, -1, -1, -1});
+  }
+  const ArrayLayout* array_layout(std::size_t field) const override { return &fields_[field].layout; }
+  std::span<const std::shared_ptr<const ChunkedArray>> chunked_arrays() const override { return arrays_; }
+  void boxes(std::uint64_t sample, std::size_t field, std::vector<ArrayBox>& out) const override;
+
+  std::uint64_t fingerprint() const override { return fingerprint_; }
+  std::uint64_t stored_bytes() const override { return sample_bytes_ * size_; }
+  std::uint64_t stored_bytes_of(std::uint64_t) const override { return sample_bytes_; }
+  std::shared_ptr<const StorageUnits> units() const override { return units_; }
+  bool shares_units() const override { return units_ != nullptr; }
+  const Store& store() const override { return *store_; }
+
+ private:
+  Status find_samples(const ZarrOptions& options);
+  Status add_field(std::string name, std::vector<std::size_t> variables,
+                   const std::vector<std::int64_t>& steps, bool has_steps, bool is_stack);
+  void find_units();
+  void add_boxes(const Variable& variable, std::size_t number, std::int64_t time, std::int64_t steps,
+                 std::int64_t to, std::int64_t step_stride, std::vector<ArrayBox>& out) const;
+  // The sample's own entry of the sample dimension.
+  std::int64_t index_of(std::uint64_t sample) const {
+    return samples_.first + (first_valid_ + static_cast<std::int64_t>(sample)) * samples_.step;
+  }
+
+  std::shared_ptr<const Store> store_;
+  std::string uri_;
+  int version_;
+  std::vector<Variable> variables_;
+  std::vector<ChunkedArrayPtr> arrays_;
+  std::vector<ZarrField> fields_;
+  std::vector<FieldInfo> infos_;
+  IndexRun samples_;              // of the sample dimension
+  std::int64_t first_valid_ = 0;  // the first that has all steps of its window
+  std::uint64_t size_ = 0, sample_bytes_ = 0, fingerprint_ = 0;
+  std::shared_ptr<const StorageUnits> units_;
+};
+
+Status ZarrSource::find_samples(const ZarrOptions& options) {
+  const Variable* first = nullptr;
+  for (const Variable& variable : variables_) {
+    if (variable.sample_axis < 0) continue;
+    const IndexRun& run = variable.taken[static_cast<std::size_t>(variable.sample_axis)];
+    if (first == nullptr) {
+      first = &variable;
+      samples_ = run;
+    }
+    if (run.first != samples_.first || run.count != samples_.count || run.step != samples_.step)
+      return bad_option(fmt::format("{} has {} samples, {} has {}", first->array.name, samples_.count,
+                                    variable.array.name, run.count),
+                        uri_);
+  }
+  if (first == nullptr) {
+    const auto* name = std::get_if<std::string>(&options.sample_dim);
+    std::set<std::string> known;
+    for (const Variable& variable : variables_)
+      known.insert(variable.array.dimensions.begin(), variable.array.dimensions.end());
+    const std::vector<std::string> names(known.begin(), known.end());
+    const auto near = name ? nearest_name(*name, names) : std::nullopt;
+    return bad_option(fmt::format("no variable has the dimension \"{}\"{}; there are: {}", name ? *name : "",
+                                  near ? fmt::format(" (did you mean \"{}\"?)", *near) : "",
+                                  names.empty() ? "none with a name (give sample_dim as a number)"
+                                                : fmt::format("{}", fmt::join(names, ", "))),
+                      uri_);
+  }
+  std::int64_t lowest = 0, highest = 0;
+  for (const auto* steps : {&options.history, &options.horizon})
+    for (const std::int64_t step : *steps) {
+      if (step < -kMostSteps || step > kMostSteps || steps->size() > static_cast<std::size_t>(kMostSteps))
+        return bad_option(fmt::format("a window of more than {} steps", kMostSteps), uri_);
+      lowest = std::min(lowest, step);
+      highest = std::max(highest, step);
+    }
+  first_valid_ = -lowest;
+  const std::int64_t valid = samples_.count + lowest - highest;
+  if (valid <= 0)
+    return bad_option(fmt::format("a window of {} steps, and there are only {} entries to make samples of",
+                                  highest - lowest + 1, samples_.count),
+                      uri_);
+  size_ = static_cast<std::uint64_t>(valid);
+  fingerprint_ = mix64(static_cast<std::uint64_t>(samples_.first) ^ mix64(size_));
+  for (const Variable& variable : variables_) {
+    fingerprint_ = mix64(fingerprint_ ^ variable.array.data->fingerprint());
+    for (const IndexRun& run : variable.taken)
+      fingerprint_ = mix64(fingerprint_ ^ mix64(static_cast<std::uint64_t>(run.first)) ^
+                           static_cast<std::uint64_t>(run.count * run.step));
+  }
+  for (const auto* steps : {&options.history, &options.horizon})
+    for (const std::int64_t step : *steps)
+      fingerprint_ = mix64(fingerprint_ ^ static_cast<std::uint64_t>(step));
+  find_units();
+  return {};
+}
+
+// Samples whose own entries stand in one chunk of the largest variable.
+void ZarrSource::find_units() {
+  std::int64_t length = 1;
+  std::uint64_t most = 0;
+  for (const Variable& variable : variables_) {
+    if (variable.sample_axis < 0) continue;
+    std::uint64_t bytes = size_of(variable.array.data->spec().dtype);
+    for (const std::int64_t extent : variable.shape()) bytes *= static_cast<std::uint64_t>(extent);
+    if (bytes <= most) continue;
+    most = bytes;
+    length = variable.array.data->chunk_shape()[static_cast<std::size_t>(variable.sample_axis)];
+  }
+  if (length <= samples_.step) return;
+  auto units = std::make_shared<StorageUnits>();
+  std::int64_t last = -1;
+  for (std::uint64_t sample = 0; sample < size_; ++sample) {
+    const std::int64_t unit = index_of(sample) / length;
+    if (unit != last) units->first_sample.push_back(sample);
+    last = unit;
+  }
+  units->first_sample.push_back(size_);
+  units_ = std::move(units);
+}
+
+Status ZarrSource::add_field(std::string name, std::vector<std::size_t> variables,
+                             const std::vector<std::int64_t>& steps, bool has_steps, bool is_stack) {
+  ZarrField field;
+  field.steps = steps;
+  field.has_steps = has_steps;
+  field.is_stack = is_stack;
+  Shape& shape = field.layout.spec.shape;
+  if (has_steps) shape.push_back(static_cast<std::int64_t>(steps.size()));
+  field.layout.spec.dtype = variables_[variables.front()].dtype();
+  if (is_stack) {
+    // Channels are the last two axes (or the one there is); axes before them are channels too.
+    std::int64_t channels = 0;
+    Shape tail;
+    for (const std::size_t number : variables) {
+      const Variable& variable = variables_[number];
+      const Shape whole = variable.shape();
+      const std::size_t tail_axes = std::min<std::size_t>(whole.size(), 2);
+      const Shape own(whole.end() - static_cast<std::ptrdiff_t>(tail_axes), whole.end());
+      if (number == variables.front()) tail = own;
+      if (own != tail)
+        return bad_option(fmt::format("stack: {} has {}, {} has {}", variables_[variables.front()].array.name,
+                                      tail, variable.array.name, own),
+                          uri_);
+      std::int64_t own_channels = 1;
+      for (std::size_t d = 0; d + tail_axes < whole.size(); ++d) own_channels *= whole[d];
+      channels += own_channels;
+      // What differs in type becomes float32, as what is packed does.
+      if (variable.dtype() != field.layout.spec.dtype) field.layout.spec.dtype = DType::kFloat32;
+    }
+    shape.push_back(channels);
+    shape.insert(shape.end(), tail.begin(), tail.end());
+  } else {
+    const Shape own = variables_[variables.front()].shape();
+    shape.insert(shape.end(), own.begin(), own.end());
+  }
+  if (shape.size() > kMostAxes)
+    return bad_option(fmt::format("field {} has {} axes; at most {}", name, shape.size(), kMostAxes), uri_);
+  std::uint64_t bytes = size_of(field.layout.spec.dtype);
+  for (const std::int64_t extent : shape) {
+    const auto product = checked_multiply(bytes, static_cast<std::uint64_t>(extent));
+    if (!product || *product > (std::uint64_t{1} << 40))
+      return bad_option(fmt::format("one sample of {} would take more than 1 TiB", name), uri_);
+    bytes = *product;
+  }
+  if (bytes == 0) return bad_option(fmt::format("a sample of {} has no elements", name), uri_);
+  sample_bytes_ += bytes;
+  field.variables = std::move(variables);
+  fields_.push_back(std::move(field));
+  infos_.push_back({std::move(name), FieldKind::kArray, FieldForm::kChunks, true});
+  return {};
+}
+
+void ZarrSource::boxes(std::uint64_t sample, std::size_t number, std::vector<ArrayBox>& out) const {
+  const ZarrField& field = fields_[number];
+  const Shape strides = strides_of(field.layout.spec.shape);
+  const std::int64_t step_stride = field.has_steps ? strides.front() : 0;
+  const std::int64_t channel_stride = field.is_stack ? strides[field.has_steps ? 1 : 0] : 0;
+  std::int64_t to = 0;
+  for (const std::size_t v : field.variables) {
+    const Variable& variable = variables_[v];
+    // Steps that follow one another are one box.
+    for (std::size_t s = 0; s < field.steps.size();) {
+      std::size_t end = s + 1;
+      const bool is_static = variable.sample_axis < 0;
+      while (!is_static && end < field.steps.size() && field.steps[end] == field.steps[end - 1] + 1) ++end;
+      add_boxes(variable, v, index_of(sample) + field.steps[s] * samples_.step,
+                static_cast<std::int64_t>(end - s), to + static_cast<std::int64_t>(s) * step_stride,
+                step_stride, out);
+      s = end;
+    }
+    if (field.is_stack) {
+      const Shape own = variable.shape();
+      std::int64_t channels = 1;
+      for (std::size_t d = 0; d + 2 < own.size(); ++d) channels *= own[d];
+      to += channels * channel_stride;
+    }
+  }
+}
+
+// A stack's channels run through all axes of the variable but its last two, in their order.
+void ZarrSource::add_boxes(const Variable& variable, std::size_t number, std::int64_t time,
+                           std::int64_t steps, std::int64_t to, std::int64_t step_stride,
+                           std::vector<ArrayBox>& out) const {
+  ArrayBox box;
+  box.array = number;
+  box.to = to;
+  box.coding = variable.coding.get();
+  std::int64_t stride = 1;
+  for (std::size_t d = variable.taken.size(); d-- > 0;) {
+    if (static_cast<int>(d) == variable.sample_axis) {
+      box.origin[d] = time;
+      box.count[d] = steps;
+      box.step[d] = samples_.step;
+      box.to_stride[d] = step_stride;
+      continue;
+    }
+    const IndexRun& run = variable.taken[d];
+    box.origin[d] = run.first;
+    box.count[d] = run.count;
+    box.step[d] = run.step;
+    box.to_stride[d] = stride;
+    stride *= run.count;
+  }
+  out.push_back(box);
+}
+
+// ---- opening
+
+// Without being told: arrays that have the sample dimension and are no coordinates.
+Result<std::vector<std::string>> choose_variables(const ZarrNode& node, const ZarrOptions& options,
+                                                  const std::string& uri) {
+  if (!options.variables.empty()) return options.variables;
+  if (node.arrays().empty())
+    return bad_option("the arrays of this group cannot be listed; name them by variables=", uri);
+  std::vector<std::string> names;
+  std::string dimension;
+  if (const auto* name = std::get_if<std::string>(&options.sample_dim)) dimension = *name;
+  for (const std::string& name : node.arrays()) {
+    auto array = node.array(name);
+    if (!array) continue;  // one of a kind that is not read, such as strings
+    const Shape& shape = array->data->spec().shape;
+    const bool is_coordinate = shape.size() == 1 && array->dimensions == std::vector<std::string>{name};
+    if (shape.size() < 2 || is_coordinate) continue;
+    if (!dimension.empty() && std::ranges::find(array->dimensions, dimension) == array->dimensions.end())
+      continue;
+    names.push_back(name);
+  }
+  if (names.empty())
+    return bad_option(fmt::format("no array of this group {}; there are: {}",
+                                  dimension.empty() ? "has two axes or more"
+                                                    : fmt::format("has the dimension \"{}\"", dimension),
+                                  fmt::join(node.arrays(), ", ")),
+                      uri);
+  return names;
+}
+
+}  // namespace
+
+Result<SourcePtr> open_zarr(const std::string& uri, const ZarrOptions& options) {
+  auto store = make_store_for(uri);
+  if (!store) return std::unexpected(std::move(store).error());
+  const auto node = ZarrNode::open(*store, uri, {options.missing == MissingChunk::kError});
+  if (!node) return std::unexpected(node.error());
+  std::vector<std::string> names = {""};
+  if (!node->is_array()) {
+    auto chosen = choose_variables(*node, options, uri);
+    if (!chosen) return std::unexpected(std::move(chosen).error());
+    names = std::move(*chosen);
+  } else if (!options.variables.empty()) {
+    return bad_option("this is one array, not a group: variables= does not apply", uri);
+  }
+  std::vector<Variable> variables;
+  ZarrOptions named = options;
+  for (const std::string& name : names) {
+    if (std::ranges::count(names, name) > 1)
+      return bad_option(fmt::format("variable {} is named twice", name), uri);
+    auto array = node->array(name);
+    if (!array) return std::unexpected(std::move(array).error());
+    // A number means the same dimension for all variables, where it has a name.
+    if (const auto* axis = std::get_if<int>(&named.sample_dim); axis && !node->is_array()) {
+      const auto& dimensions = array->dimensions;
+      const int rank = static_cast<int>(dimensions.size());
+      const int place = *axis < 0 ? *axis + rank : *axis;
+      if (place >= 0 && place < rank && !dimensions[static_cast<std::size_t>(place)].empty())
+        named.sample_dim = dimensions[static_cast<std::size_t>(place)];
+    }
+    auto variable = make_variable(std::move(*array), *node, named, uri);
+    if (!variable) return std::unexpected(std::move(variable).error());
+    variables.push_back(std::move(*variable));
+  }
+  for (const auto& [dimension, selection] : options.select) {
+    std::set<std::string> known;
+    for (const Variable& variable : variables)
+      for (std::size_t d = 0; d < variable.taken.size(); ++d)
+        known.insert(d < variable.array.dimensions.size() && !variable.array.dimensions[d].empty()
+                         ? variable.array.dimensions[d]
+                         : std::to_string(d));
+    if (known.contains(dimension)) continue;
+    const std::vector<std::string> list(known.begin(), known.end());
+    const auto near = nearest_name(dimension, list);
+    return bad_option(
+        fmt::format("select: there is no dimension \"{}\"{}; there are {}", dimension,
+                    near ? fmt::format(" (did you mean \"{}\"?)", *near) : "", fmt::join(list, ", ")),
+        uri);
+  }
+  auto source = std::make_shared<ZarrSource>(std::move(*store), uri, node->version(), std::move(variables));
+  PENSTOCK_CHECK(source->build(options));
+  return source;
+}
+
+}  // namespace penstock

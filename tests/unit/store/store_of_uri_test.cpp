@@ -1,0 +1,39 @@
+#include "store/store_of_uri.h"
+
+#include <gtest/gtest.h>
+
+#include "store/file_store.h"
+#include "store/http_store.h"
+
+namespace penstock {
+namespace {
+
+TEST(StoreOfUri, paths_are_files) {
+  for (const char* path : {"data", "/data/x", "./a/b", "a/b://c", ""}) {
+    const auto store = make_store_for(path);
+    ASSERT_TRUE(store) << path;
+    EXPECT_NE(dynamic_cast<const FileStore*>(store->get()), nullptr) << path;
+  }
+}
+
+TEST(StoreOfUri, urls_are_servers_where_this_build_has_them) {
+  const auto store = make_store_for("HTTPS://a.example/x");
+  if (!store) {
+    EXPECT_EQ(store.error().code, ErrorCode::kUnsupported);
+    return;
+  }
+  EXPECT_NE(dynamic_cast<const HttpStore*>(store->get()), nullptr);
+}
+
+TEST(StoreOfUri, other_schemes_are_refused_by_name) {
+  for (const char* uri : {"s3://bucket/x", "file:///etc/passwd", "ftp://u:secret@a/x"}) {
+    const auto store = make_store_for(uri);
+    ASSERT_FALSE(store) << uri;
+    EXPECT_EQ(store.error().code, ErrorCode::kUnsupported);
+    EXPECT_NE(store.error().message.find(std::string(uri).substr(0, 2)), std::string::npos);
+    EXPECT_EQ(store.error().describe().find("secret"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace penstock
