@@ -19,6 +19,8 @@
 namespace penstock::cli {
 namespace {
 
+constexpr std::size_t kListed = 4;  // fields
+
 constexpr const char* kFooter =
     "The consumer takes batches and drops them, after --sleep seconds each where given. Throughput\n"
     "is samples over wall-clock seconds, from the start of an epoch until its last batch is used.\n"
@@ -31,7 +33,8 @@ constexpr const char* kFooter =
     "\n"
     "Examples:\n"
     "  penstock bench data/train --batch 128 --threads 8\n"
-    "  penstock bench data/train --sleep 0.2 --json >> results.jsonl";
+    "  penstock bench data/train --sleep 0.2 --json >> results.jsonl\n"
+    "  penstock bench era5.zarr --variables t2m --sample-dim time --batch 16";
 
 struct Options {
   SourceOption source;
@@ -48,6 +51,7 @@ struct Report {
   std::vector<EpochRun> epochs;
   LoaderStats stats;
   ArraySpec sample;      // of the pictures, else of the first field
+  std::string fields;    // all of them where they are arrays, else that one
   std::size_t from = 0;  // the first epoch that counts
 };
 
@@ -81,6 +85,24 @@ Result<LoaderOptions> loader_options(const Options& options, const Source& sourc
   return loader;
 }
 
+// Pictures stand for their labels too; of arrays, all are named.
+std::string describe_fields(const std::vector<BatchField>& fields, bool has_image, const ArraySpec& sample) {
+  const auto describe = [](const ArraySpec& spec) {
+    return fmt::format("{}{}{}", fmt::join(spec.shape, "x"), spec.shape.empty() ? "" : " ",
+                       name_of(spec.dtype));
+  };
+  if (has_image || fields.size() == 1) return describe(sample);
+  std::vector<std::string> names;
+  for (const BatchField& field : fields) {
+    if (names.size() == kListed) {
+      names.push_back(fmt::format("{} more", fields.size() - kListed));
+      break;
+    }
+    names.push_back(field.spec.shape.empty() ? field.name : field.name + " " + describe(field.spec));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 Result<Report> measure(Loader& loader, const Options& options) {
   Report report;
   for (std::uint64_t epoch = 1; epoch <= options.epochs; ++epoch) {
@@ -98,6 +120,7 @@ Result<Report> measure(Loader& loader, const Options& options) {
   const FieldInfo* image = image_field(loader.source());
   const auto shown = std::ranges::find(fields, image ? image->name : "", &BatchField::name);
   report.sample = (shown == fields.end() ? fields.front() : *shown).spec;
+  report.fields = describe_fields(fields, image != nullptr, report.sample);
   report.from = report.epochs.size() > 1 ? 1 : 0;
   return report;
 }
@@ -107,13 +130,14 @@ nlohmann::ordered_json config_json(const Options& options, const Source& source,
   nlohmann::ordered_json json = {{"uri", options.source.uri},
                                  {"kind", source.kind()},
                                  {"samples", source.size()},
-                                 {"stored_bytes", source.stored_bytes()},
+                                 {"stored_bytes", nullptr},
                                  {"batch", options.batch},
                                  {"threads", report.stats.threads},
                                  {"prefetch", report.stats.queue_capacity},
                                  {"epochs", options.epochs},
                                  {"limit_batches", options.limit_batches},
                                  {"transform", options.transform}};
+  if (source.chunked_arrays().empty()) json["stored_bytes"] = source.stored_bytes();
   json["size"] = nullptr;
   json["antialias"] = nullptr;
   if (has_size) json["size"] = options.size;
@@ -144,16 +168,36 @@ void print_json(const Options& options, const Source& source, const Report& repo
   json["cpu_seconds"] = joined(report.epochs, 0).cpu_seconds;
   json["stages"] = to_json(stages_from(report.stats, report.from));
   json["bottleneck"] = report.stats.bottleneck;
+  const ChunkStats& chunks = report.stats.chunks;
+  json["chunks"] = {{"decoded", chunks.decoded},
+                    {"reused", chunks.reused},
+                    {"missing", chunks.missing},
+                    {"decoded_bytes", chunks.decoded_bytes}};
   json["memory"] = {{"budget", report.stats.memory_budget}, {"peak", report.stats.memory_peak}};
   json["epochs"] = nlohmann::ordered_json::array();
   for (const EpochRun& epoch : report.epochs) json["epochs"].push_back(to_json(epoch));
   fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
+std::string describe_order(const Options& options, const Report& report) {
+  const ShuffleStats& shuffle = report.stats.shuffle;
+  if (!options.shuffle) return "in order";
+  if (shuffle.units == 0) return "shuffled";
+  return fmt::format("shuffled in windows of {} of {} units", with_commas(shuffle.window_units),
+                     with_commas(shuffle.units));
+}
+
+std::string describe_chunks(const ChunkStats& chunks) {
+  std::string text = fmt::format("{} decoded to {}, {} used again", with_commas(chunks.decoded),
+                                 format_bytes(chunks.decoded_bytes), with_commas(chunks.reused));
+  if (chunks.missing > 0)
+    text += fmt::format(", {} not there (the fill value stands for them)", with_commas(chunks.missing));
+  return text;
+}
+
 std::string describe_run(const Options& options, const Report& report) {
   std::string text =
-      fmt::format("batches of {}, {} {}, {}", options.batch, fmt::join(report.sample.shape, "x"),
-                  name_of(report.sample.dtype), options.shuffle ? "shuffled" : "in order");
+      fmt::format("batches of {}, {}, {}", options.batch, report.fields, describe_order(options, report));
   if (options.transform != "none")
     text = fmt::format("{} {}{}, {}", options.transform, options.size,
                        options.antialias ? "" : " without antialias", text);
@@ -167,8 +211,8 @@ void print_screen(const Options& options, const Source& source, const Report& re
   const EpochRun run = joined(report.epochs, report.from);
   const Hardware hardware = find_hardware();
   const double batch_bytes_rate = run.seconds > 0 ? static_cast<double>(run.bytes) / run.seconds : 0;
-  fmt::print("{}: {}, {} samples, {}\n", options.source.uri, source.kind(), with_commas(source.size()),
-             format_bytes(source.stored_bytes()));
+  fmt::print("{}: {}, {} samples, {}{}\n", options.source.uri, source.kind(), with_commas(source.size()),
+             format_bytes(source.stored_bytes()), source.chunked_arrays().empty() ? "" : " decoded");
   fmt::print("{}\n", describe_run(options, report));
   fmt::print("{} of {} usable cores, {}\n\n",
              report.stats.threads == 1 ? "1 thread" : fmt::format("{} threads", report.stats.threads),
@@ -183,6 +227,8 @@ void print_screen(const Options& options, const Source& source, const Report& re
              options.sleep_seconds > 0 ? "" : " (without --sleep the consumer only waits)");
   fmt::print("  memory       {} peak of a budget of {}, rss {}\n", format_bytes(report.stats.memory_peak),
              format_bytes(report.stats.memory_budget), format_bytes(peak_rss_bytes()));
+  const ChunkStats& chunks = report.stats.chunks;
+  if (chunks.decoded + chunks.missing > 0) fmt::print("  chunks       {}\n", describe_chunks(chunks));
   fmt::print("  cpu          {} in {} of wall clock\n\n",
              format_seconds(joined(report.epochs, 0).cpu_seconds),
              format_seconds(joined(report.epochs, 0).seconds));

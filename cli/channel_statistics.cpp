@@ -8,7 +8,8 @@
 namespace penstock::cli {
 namespace {
 
-constexpr std::int64_t kMostChannels = 32;  // a longer first axis is rather time, depth or height
+// A longer first axis is rather time, depth or height; levels of the air are more than colours are.
+constexpr std::int64_t kMostChannels = 32, kMostLevels = 64;
 constexpr std::int64_t kConvertedAtOnce = 8192;
 
 // Whole numbers lose nothing: all squares of a row of 2^31 pixels fit into 64 bits.
@@ -48,6 +49,12 @@ View part_of(const View& view, std::int64_t from, std::int64_t count) {
   return part;
 }
 
+bool has_channels(const View& view) {
+  if (view.rank < 3) return false;
+  const std::int64_t first = view.shape[0], last = view.shape[static_cast<std::size_t>(view.rank - 1)];
+  return first <= kMostChannels || (first <= kMostLevels && first < last);
+}
+
 View without_first_axis(View view) {
   std::shift_left(view.shape.begin(), view.shape.end(), 1);
   std::shift_left(view.stride.begin(), view.stride.end(), 1);
@@ -66,7 +73,7 @@ void ChannelStatistics::add(const View& value) {
   is_bytes_ = is_bytes_ && value.dtype == DType::kUInt8;
   if (value.is_image && value.dtype == DType::kUInt8) {
     add_pixels(value);
-  } else if (value.rank >= 3 && value.shape[0] <= kMostChannels) {
+  } else if (has_channels(value)) {
     set_channels(static_cast<std::size_t>(value.shape[0]));
     for (std::int64_t channel = 0; channel < value.shape[0]; ++channel)
       add_array(without_first_axis(part_of(value, channel, 1)),

@@ -5,11 +5,14 @@
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <ranges>
 #include <vector>
 
+#include "chunk_table.h"
 #include "command.h"
 #include "format.h"
+#include "pipeline/upcoming.h"
 #include "pipeline/visit_samples.h"
 #include "progress_bar.h"
 #include "sizes.h"
@@ -19,16 +22,19 @@ namespace penstock::cli {
 namespace {
 
 constexpr std::uint64_t kSampled = 64;
-constexpr std::size_t kListed = 5;  // classes, shapes, broken files
+constexpr std::uint64_t kMostChunkBytes = std::uint64_t{256} << 20;  // decoded for them, about
+constexpr std::size_t kListed = 5;                                   // classes, shapes, broken files
 
 constexpr const char* kFooter =
-    "Up to 64 evenly spaced samples are read and decoded; those that cannot be are listed and do\n"
-    "not change the exit code. K is how many times larger the data is decoded than stored: it says\n"
-    "what keeping decoded samples in memory costs.\n"
+    "Up to 64 evenly spaced samples are read and decoded (fewer of arrays in large chunks); those that\n"
+    "cannot be are listed and do not change the exit code. K is how many times larger the data is decoded "
+    "than stored: it says\n"
+    "what keeping decoded samples in memory costs. What Zarr takes as stored is told from a few chunks.\n"
     "\n"
     "Examples:\n"
     "  penstock inspect data/train\n"
-    "  penstock inspect 'frames/*.npy' --memory 32GiB --json";
+    "  penstock inspect 'frames/*.npy' --memory 32GiB --json\n"
+    "  penstock inspect era5.zarr --variables t2m,msl --sample-dim time --select lat=30:60";
 
 struct Options {
   SourceOption source;
@@ -54,7 +60,10 @@ struct Findings {
   std::uint64_t sampled = 0, broken_samples = 0;
   std::uint64_t shards = 0;                 // 0: not in shards
   std::vector<std::uint64_t> samples_with;  // each field of the source, of the sampled
+  std::vector<StoredArray> arrays;          // of each field, where they are chunked arrays of their own
   double decoded_bytes = -1;                // of all samples, from the mean of the sampled; -1: not known
+  double stored_bytes = 0;
+  bool decoded_is_estimate = false, stored_is_estimate = false;
 };
 
 std::string describe(const ArraySpec& spec) {
@@ -128,16 +137,32 @@ void count(Sighting& sighting, const FieldInfo& field, const SampleWorker::Seen&
 
 // Evenly spaced; of compressed shards the first, or all would be decompressed to reach the others.
 std::vector<std::uint64_t> samples_to_read(const Source& source) {
-  std::vector<std::uint64_t> samples(std::min(source.size(), kSampled));
+  std::uint64_t count = std::min(source.size(), kSampled);
+  if (!source.chunked_arrays().empty()) {
+    std::vector<std::size_t> fields(source.fields().size());
+    std::iota(fields.begin(), fields.end(), std::size_t{0});
+    std::uint64_t bytes = 0;
+    for (const ChunkId& chunk : chunks_of(source, fields, 0))
+      bytes += source.chunked_arrays()[chunk.array]->chunk_bytes(chunk.number);
+    count = std::clamp<std::uint64_t>(kMostChunkBytes / std::max<std::uint64_t>(bytes, 1), 1, count);
+  }
+  std::vector<std::uint64_t> samples(count);
   for (std::uint64_t i = 0; i < samples.size(); ++i)
     samples[i] = source.is_forward_only() ? i : source.size() * i / samples.size();
   return samples;
 }
 
+// Texts always have; arrays and images where more than one shape was seen.
+bool has_different_sizes(const Source& source, const std::vector<ShapeCount>& shapes) {
+  return std::ranges::any_of(source.fields(), [&](const FieldInfo& field) {
+    return field.kind > FieldKind::kInteger || std::ranges::count(shapes, field.name, &ShapeCount::field) > 1;
+  });
+}
+
 Result<Findings> look_at(const SourcePtr& source) {
   Findings findings;
   findings.classes = count_classes(*source);
-  const bool is_shared = source->units() != nullptr;
+  const bool is_shared = source->units() != nullptr && source->chunked_arrays().empty();
   findings.shards = is_shared ? count_shards(*source) : 0;
   const std::vector<std::uint64_t> samples = samples_to_read(*source);
   findings.sampled = samples.size();
@@ -175,6 +200,18 @@ Result<Findings> look_at(const SourcePtr& source) {
     sample = static_cast<std::int64_t>(samples[static_cast<std::size_t>(sample)]);  // of the whole
     findings.broken.push_back(std::move(bad.error));
   }
+  findings.arrays = look_at_arrays(*source);
+  findings.stored_bytes = static_cast<double>(source->stored_bytes());
+  if (!findings.arrays.empty()) {
+    findings.stored_is_estimate = true;
+    findings.stored_bytes = 0;
+    for (const StoredArray& array : findings.arrays)
+      findings.stored_bytes = array.stored_bytes < 0 || findings.stored_bytes < 0
+                                  ? -1
+                                  : findings.stored_bytes + array.stored_bytes;
+  }
+  findings.decoded_is_estimate =
+      findings.sampled < source->size() && has_different_sizes(*source, findings.shapes);
   const std::uint64_t good = findings.sampled - findings.broken_samples;
   if (good > 0)
     findings.decoded_bytes = bytes / static_cast<double>(good) * static_cast<double>(source->size());
@@ -263,8 +300,7 @@ void print_errors(const std::string& title, const std::vector<Error>& errors) {
 }
 
 void print_screen(const Options& options, const Source& source, const Findings& findings) {
-  const auto samples = static_cast<double>(source.size()),
-             stored = static_cast<double>(source.stored_bytes());
+  const double samples = static_cast<double>(source.size()), stored = findings.stored_bytes;
   fmt::print("{}\n\n", options.source.uri);
   fmt::print("  kind       {}\n", source.kind());
   if (findings.shards > 0)
@@ -272,19 +308,26 @@ void print_screen(const Options& options, const Source& source, const Findings& 
                source.is_forward_only() ? ", compressed: read forward only, shuffled in windows" : "");
   fmt::print("  samples    {}\n", with_commas(source.size()));
   print_classes(findings.classes);
-  for (std::size_t i = 0; i < source.fields().size(); ++i) print_field(i, source, findings);
-  fmt::print("  stored     {}, {} a sample\n", format_bytes(stored), format_bytes(stored / samples));
+  for (std::size_t i = 0; i < source.fields().size(); ++i) {
+    print_field(i, source, findings);
+    if (!findings.arrays.empty()) fmt::print("{:13}{}\n", "", findings.arrays[i].describe());
+  }
+  if (stored >= 0)
+    fmt::print("  stored     {}, {} a sample{}\n", format_bytes(stored), format_bytes(stored / samples),
+               findings.stored_is_estimate ? " (estimate)" : "");
   if (findings.decoded_bytes >= 0) {
     fmt::print("  decoded    {}, {} a sample{}\n", format_bytes(findings.decoded_bytes),
                format_bytes(findings.decoded_bytes / samples),
-               findings.shapes.size() > 1 ? " (estimate)" : "");
+               findings.decoded_is_estimate ? " (estimate)" : "");
     if (stored > 0) fmt::print("  K          {:.2f} = decoded / stored\n", findings.decoded_bytes / stored);
   }
-  fmt::print("  memory     {} would hold {} as stored", format_bytes(options.memory_bytes),
-             format_percent(share_held(options.memory_bytes, stored)));
-  if (findings.decoded_bytes >= 0)
-    fmt::print(", {} decoded", format_percent(share_held(options.memory_bytes, findings.decoded_bytes)));
-  fmt::print("\n");
+  const auto held = [&](double bytes) { return format_percent(share_held(options.memory_bytes, bytes)); };
+  std::vector<std::string> shares;
+  if (stored >= 0) shares.push_back(held(stored) + " as stored");
+  if (findings.decoded_bytes >= 0) shares.push_back(held(findings.decoded_bytes) + " decoded");
+  if (!shares.empty())
+    fmt::print("  memory     {} would hold {}\n", format_bytes(options.memory_bytes),
+               fmt::join(shares, ", "));
   if (!findings.bad_shards.empty())
     print_errors(findings.bad_shards.size() == 1
                      ? "1 shard cannot be read to its end"
@@ -329,7 +372,7 @@ nlohmann::ordered_json sampled_json(const Findings& findings) {
 }
 
 void print_json(const Options& options, const Source& source, const Findings& findings) {
-  const auto stored = static_cast<double>(source.stored_bytes());
+  const double stored = findings.stored_bytes;
   const bool is_known = findings.decoded_bytes >= 0;
   nlohmann::ordered_json json = {
       {"uri", options.source.uri}, {"kind", source.kind()}, {"samples", source.size()}};
@@ -343,15 +386,18 @@ void print_json(const Options& options, const Source& source, const Findings& fi
                       {"compressed", source.is_forward_only()},
                       {"broken", errors_json(findings.bad_shards)}};
   json["classes"] = classes_json(findings.classes);
-  json["stored_bytes"] = source.stored_bytes();
+  json["arrays"] = nullptr;
+  for (std::size_t i = 0; i < findings.arrays.size(); ++i)
+    json["arrays"][source.fields()[i].name] = findings.arrays[i].to_json();
+  json["stored_bytes"] = nullptr;
+  if (stored >= 0) json["stored_bytes"] = static_cast<std::uint64_t>(stored);
   json["sampled"] = sampled_json(findings);
   json["decoded_bytes"] = nullptr;
   json["k"] = nullptr;
   if (is_known) json["decoded_bytes"] = static_cast<std::uint64_t>(findings.decoded_bytes);
   if (is_known && stored > 0) json["k"] = findings.decoded_bytes / stored;
-  json["memory"] = {{"budget", options.memory_bytes},
-                    {"holds_stored", share_held(options.memory_bytes, stored)},
-                    {"holds_decoded", nullptr}};
+  json["memory"] = {{"budget", options.memory_bytes}, {"holds_stored", nullptr}, {"holds_decoded", nullptr}};
+  if (stored >= 0) json["memory"]["holds_stored"] = share_held(options.memory_bytes, stored);
   if (is_known) json["memory"]["holds_decoded"] = share_held(options.memory_bytes, findings.decoded_bytes);
   fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }

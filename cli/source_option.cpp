@@ -8,11 +8,28 @@
 namespace penstock::cli {
 namespace {
 
+constexpr const char* kOnlyZarr = "--variables, --sample-dim and --select are for Zarr";
+
 struct Opening {
   Result<SourcePtr> source;
   std::vector<std::string> warnings;
   std::vector<Error> bad_shards;
 };
+
+// What is no Zarr at all is told better by those who look at everything: what it is, or which name is near.
+Result<SourcePtr> look_at_zarr(const SourceOption& option, const OpenOptions& otherwise) {
+  const auto options = to_options(option.zarr);
+  if (!options) return std::unexpected(options.error());
+  if (!option.kind.empty() && option.kind != "zarr")
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}, and --kind says {}", kOnlyZarr, option.kind));
+  auto source = open_zarr(option.uri, *options);
+  if (source || source.error().code != ErrorCode::kNotFound) return source;
+  const auto other = open_source(option.uri, otherwise);
+  if (!other) return std::unexpected(other.error());
+  if ((*other)->kind().starts_with("zarr")) return source;  // it is there, but not what was named in it
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{}; this is: {}", kOnlyZarr, (*other)->kind()),
+              {option.uri, -1, -1, -1});
+}
 
 Opening look(const SourceOption& option, bool keep_index, bool goes_on) {
   Opening opening;
@@ -26,20 +43,22 @@ Opening look(const SourceOption& option, bool keep_index, bool goes_on) {
   };
   options.warn = [&](const std::string& message) { opening.warnings.push_back(message); };
   if (goes_on) options.on_bad_shard = [&](const Error& error) { opening.bad_shards.push_back(error); };
-  opening.source = open_source(option.uri, options);
+  opening.source = option.zarr.is_given() ? look_at_zarr(option, options) : open_source(option.uri, options);
   return opening;
 }
 
 }  // namespace
 
 void add_source_option(CLI::App& app, SourceOption& option) {
-  app.add_option("URI", option.uri,
-                 "A folder, a file or a pattern: images, .npy, .tar, .tfrecord, .csv, .jsonl")
+  app.add_option(
+         "URI", option.uri,
+         "A folder, a file, a pattern or an http(s) URL: images, .npy, .tar, .tfrecord, .csv, .jsonl, Zarr")
       ->required()
       ->type_name("");
-  app.add_option("--kind", option.kind, "images, npy, tar, tfrecord or manifest; default: found out")
+  app.add_option("--kind", option.kind, "images, npy, tar, tfrecord, manifest or zarr; default: found out")
       ->type_name("KIND")
-      ->check(one_of({"images", "npy", "tar", "tfrecord", "manifest"}));
+      ->check(one_of({"images", "npy", "tar", "tfrecord", "manifest", "zarr"}));
+  add_zarr_option(app, option.zarr);
 }
 
 void add_threads_option(CLI::App& app, unsigned& threads) {

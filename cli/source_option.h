@@ -7,14 +7,16 @@
 #include <vector>
 
 #include "penstock/source.h"
+#include "zarr_option.h"
 
 namespace penstock::cli {
 
 struct SourceOption {
   std::string uri, kind;
+  ZarrOption zarr;
 };
 
-// Adds URI and --kind. `option` must outlive the parse.
+// Adds URI, --kind and what Zarr is opened with. `option` must outlive the parse.
 void add_source_option(CLI::App& app, SourceOption& option);
 
 // Adds --threads, whose 0 stands for all usable cores.

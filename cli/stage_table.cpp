@@ -55,7 +55,7 @@ nlohmann::ordered_json to_json(const Stages& stages) {
 }
 
 std::string advice_for(const std::string& bottleneck) {
-  if (bottleneck == "read") return "storage is the limit: faster disks, or fewer and bigger files";
+  if (bottleneck == "read") return "storage is the limit: faster disks or network, or fewer and bigger files";
   if (bottleneck == "decode") return "more cores make it faster";
   if (bottleneck == "transform") return "more cores, or fewer and cheaper transforms";
   if (bottleneck == "collate") return "writing the batches is the limit: a smaller dtype or size";

@@ -19,15 +19,17 @@ constexpr std::uint64_t kListed = 10;  // bad ones
 
 constexpr const char* kFooter =
     "Images: mean, std, min and max of each channel, divided by 255, with the Normalize(...) to\n"
-    "paste. Arrays: as stored; by channel where there are three axes or more and the first is\n"
-    "at most 32, else over all; NaN and infinities are counted apart. Integers and masks: how\n"
-    "often each value occurs. Texts: their lengths. std is NumPy's, over all pixels of the set.\n"
+    "paste. Arrays: as a batch has them; by channel where there are three axes or more and the\n"
+    "first is at most 32 (64, if the last is longer), else over all; NaN and infinities are\n"
+    "counted apart. Integers and masks: how often each value occurs. Texts: their lengths. std is\n"
+    "NumPy's, over all pixels of the set.\n"
     "\n"
     "What cannot be read is left out and listed; the exit code is 1 only where nothing can be.\n"
     "\n"
     "Examples:\n"
     "  penstock statistics data/train\n"
-    "  penstock statistics 'shards/*.tar' --field jpg --json";
+    "  penstock statistics 'shards/*.tar' --field jpg --json\n"
+    "  penstock statistics era5.zarr --variables t2m,msl --sample-dim time --select time=2000:2015";
 
 struct Options {
   SourceOption source;

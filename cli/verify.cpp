@@ -18,15 +18,17 @@ namespace {
 
 constexpr const char* kFooter =
     "Every field of every sample is read and decoded to its last byte; checksums of TFRecord, gzip,\n"
-    "zstd, PNG and .npz are verified. A flipped bit in a JPEG that still decodes is not noticed: the\n"
-    "format has no checksum. Shards are walked through anew, and compared with the index of an\n"
-    "earlier run where there is one. What can be read of a broken shard is verified too.\n"
+    "zstd, PNG, .npz and Zarr's crc32c are verified. A flipped bit in a JPEG that still decodes is not\n"
+    "noticed: the format has no checksum. A Zarr chunk that is not there has the fill value. Shards are\n"
+    "walked through anew, and compared with the index of an earlier run where there is one. What can be\n"
+    "read of a broken shard is verified too.\n"
     "\n"
     "Exit codes: 0 all is well, 1 something is bad, 2 wrong usage.\n"
     "\n"
     "Examples:\n"
     "  penstock verify data/train\n"
-    "  penstock verify 'shards/train-*.tar' --json > report.json";
+    "  penstock verify 'shards/train-*.tar' --json > report.json\n"
+    "  penstock verify https://example.org/era5.zarr --variables t2m --select 'time=[0:100]'";
 
 struct Options {
   SourceOption source;

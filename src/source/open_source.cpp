@@ -183,13 +183,14 @@ Result<SourcePtr> open_remote(const std::string& uri, const OpenOptions& options
                          options.root.empty() ? name.substr(0, name.rfind('/')) : options.root, options);
   if (paths.size() == 1 && kind == "npy") return make_npy_source(std::move(*store), uri, uri);
   if (paths.size() == 1 && (kind.empty() || kind == "zarr")) {
-    if (kind.empty() && !is_zarr(**store, uri))
+    auto opened = open_zarr(uri, {});
+    if (!opened && kind.empty() && opened.error().code == ErrorCode::kNotFound)
       return fail(
           ErrorCode::kUnsupported,
           "nothing there that is known: over HTTP this version reads Zarr, .tar and .tfrecord shards (named "
           "one by one or as in {000..099}), .npy files and .csv and .jsonl manifests",
           {uri, -1, -1, -1});
-    return open_zarr(uri, {});
+    return opened;
   }
   return fail(ErrorCode::kUnsupported, "a server cannot be listed: folders and single images want a manifest",
               {uri, -1, -1, -1});

@@ -231,6 +231,9 @@ void HttpEngine::conclude(HttpTransfer& transfer, HttpTransfer::Outcome outcome,
                          ? seconds
                          : usual_seconds_ + 0.1 * (std::min(seconds, 4 * usual_seconds_) - usual_seconds_);
   }
+  // A server that never answered anything is more likely a wrong name than an outage.
+  if (outcome.next == Verdict::Next::kRetry && usual_seconds_ == 0 && !transfer.answered_at())
+    outcome.next = Verdict::Next::kRetryBriefly;
   if (worked) count(bytes_, transfer.received());
   take_off_wire(transfer, now,
                 worked                ? RequestWindow::Outcome::kDone

@@ -435,10 +435,15 @@ def test_images_and_arrays_together_want_a_kind(flat):
         assert drain(loader) == 1
 
 
-@pytest.mark.parametrize("source", ["http://example.invalid/x", "s3://bucket/x"])
-def test_what_this_version_does_not_read_is_said(source):
-    with pytest.raises(ps.Error, match="local"):
+@pytest.mark.parametrize("source, message", [("s3://bucket/x", "s3"), ("file:///tmp/x", "file")])
+def test_what_this_version_does_not_read_is_said(source, message):
+    with pytest.raises(ps.Error, match=message):
         ps.Loader(source)
+
+
+def test_a_server_that_does_not_exist_is_said_soon():
+    with pytest.raises(ps.Error, match="example.invalid"):
+        ps.Loader("http://example.invalid/x")
 
 
 @pytest.mark.parametrize("source", [None, 3, ["a"], b"bytes"])

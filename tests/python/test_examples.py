@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
@@ -36,14 +37,23 @@ def samples(printed):
 def check_that_it_learns(printed, epochs):
     fallen = losses(printed)
     assert len(fallen) == epochs and fallen[-1] < fallen[0], printed
-    assert len(re.findall(r" \d+ images/s$", printed, re.MULTILINE)) == epochs, printed
+    assert len(re.findall(r" \d+ (images|windows|patches)/s$", printed, re.MULTILINE)) == epochs, printed
     assert re.search(r"^waited for: \w+", printed, re.MULTILINE), printed
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", ["segment.py", "captions.py", "train_jax.py", "mix_sources.py"])
+@pytest.mark.parametrize("script", ["segment.py", "captions.py", "train_jax.py", "mix_sources.py", "forecast.py"])
 def test_an_example_learns_its_data(tmp_path, script):
     check_that_it_learns(run(tmp_path, script, "--epochs", 3), epochs=3)
+
+
+@pytest.mark.slow
+def test_patches_are_learnt_and_put_together_again(tmp_path):
+    printed = run(tmp_path, "segment_volume.py", "--epochs", 3, "--patches", 128, "--output", "found.npy")
+    check_that_it_learns(printed, epochs=3)
+    visits = re.search(r"each place in (\d+) to (\d+), dice ([0-9.]+)$", printed, re.MULTILINE)
+    assert visits and int(visits[1]) == 1 and int(visits[2]) == 8 and float(visits[3]) > 0.5, printed
+    assert np.load(tmp_path / "found.npy").shape == (48, 96, 96)
 
 
 @pytest.mark.slow
