@@ -26,10 +26,10 @@ constexpr std::uint64_t kMostChunkBytes = std::uint64_t{256} << 20;  // decoded 
 constexpr std::size_t kListed = 5;                                   // classes, shapes, broken files
 
 constexpr const char* kFooter =
-    "Up to 64 evenly spaced samples are read and decoded (fewer of arrays in large chunks); those that\n"
-    "cannot be are listed and do not change the exit code. K is how many times larger the data is decoded "
-    "than stored: it says\n"
-    "what keeping decoded samples in memory costs. What Zarr takes as stored is told from a few chunks.\n"
+    "Up to 64 evenly spaced samples are read and decoded (fewer of arrays in large chunks); those\n"
+    "that cannot be are listed and do not change the exit code. K is how many times larger the data\n"
+    "is decoded than stored: it says what keeping decoded samples in memory costs. What Zarr takes\n"
+    "as stored is told from a few chunks.\n"
     "\n"
     "Examples:\n"
     "  penstock inspect data/train\n"

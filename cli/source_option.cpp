@@ -50,9 +50,8 @@ Opening look(const SourceOption& option, bool keep_index, bool goes_on) {
 }  // namespace
 
 void add_source_option(CLI::App& app, SourceOption& option) {
-  app.add_option(
-         "URI", option.uri,
-         "A folder, a file, a pattern or an http(s) URL: images, .npy, .tar, .tfrecord, .csv, .jsonl, Zarr")
+  app.add_option("URI", option.uri,
+                 "A path, pattern or URL: images, .npy, .tar, .tfrecord, .csv, .jsonl, Zarr")
       ->required()
       ->type_name("");
   app.add_option("--kind", option.kind, "images, npy, tar, tfrecord, manifest or zarr; default: found out")

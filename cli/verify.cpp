@@ -101,6 +101,9 @@ void print_screen(const Options& options, const Report& report) {
     fmt::print("  fields     {}\n", fields);
     fmt::print("  samples    {}: {} good, {} bad\n", with_commas(visit.samples), with_commas(report.good()),
                with_commas(visit.bad_samples));
+    if (visit.chunks.missing > 0)
+      fmt::print("  chunks     {} not there: the fill value stood for them\n",
+                 with_commas(visit.chunks.missing));
     fmt::print("  read       {} in {}, {} samples/s with {}\n", format_bytes(visit.bytes),
                format_seconds(visit.seconds),
                with_commas(visit.seconds > 0 ? static_cast<double>(visit.samples) / visit.seconds : 0),
@@ -122,6 +125,7 @@ void print_json(const Options& options, const Report& report) {
   json["bad"] = report.visit.bad_samples;
   json["bad_shards"] = report.bad_shards;
   json["bytes"] = report.visit.bytes;
+  json["missing_chunks"] = report.visit.chunks.missing;
   json["seconds"] = report.visit.seconds;
   json["threads"] = report.visit.threads;
   json["errors"] = to_json(report.bad);

@@ -77,16 +77,17 @@ CLI::Validator selection() {
 }  // namespace
 
 void add_zarr_option(CLI::App& app, ZarrOption& option) {
-  app.add_option("--variables", option.variables, "Of a Zarr group; default: all with the sample dimension")
-      ->type_name("NAME,...")
+  app.add_option("--variables", option.variables,
+                 "Of a Zarr group, as in t2m,msl; default: all with the sample dimension")
+      ->type_name("NAMES")
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--sample-dim", option.sample_dim,
-                 "Of Zarr: the dimension that counts samples, by name or number; default: the first")
+                 "Of Zarr: what counts samples, by name or number; default: the first")
       ->type_name("DIM");
-  app.add_option("--select", option.select,
-                 "Of Zarr: part of a dimension; lat=30:60 or time=2019-01:2019-06 by coordinates, "
-                 "both ends included, time=[0:100] by entries; may be given several times")
+  app.add_option(
+         "--select", option.select,
+         "Of Zarr: lat=30:60, time=2019-01:2019-06 (both ends included) or time=[0:100]; again for more")
       ->type_name("DIM=RANGE")
       ->allow_extra_args(false)
       ->check(selection());

@@ -70,6 +70,8 @@ struct ArrayLayout {
   bool fortran_order = false;
   bool swap_bytes = false;
   std::vector<std::byte> header;  // bytes before the data of each sample; empty: none
+  // Which axis counts channels: -1: none does; nothing: the first or the last, whichever fits.
+  std::optional<int> channel_axis;
 };
 
 // What a record says about a field.

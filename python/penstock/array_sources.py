@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import numbers
 import operator
 import os
 import sys
@@ -21,8 +22,9 @@ def Zarr(uri: Path, variables: Union[str, Sequence[str], None] = None, sample_di
          missing: str = "fill") -> Source:
     """Entries of one dimension of a Zarr array or group (version 2 or 3), a file path or http(s) URL.
 
-    Without `variables`, an array is the field ``array``, and of a group every array that has `sample_dim` is a field;
-    variables that do not have it are the same in every sample.
+    Without `variables`, an array is the field ``array``, and of a group every array that has `sample_dim` (a number: that
+    axis of the array with the most axes) and is no coordinate is a field; variables named that do not have it are the
+    same in every sample.
 
     window: ``(history, horizon)`` makes forecast pairs: ``(2, 3)`` gives the fields ``<name>_history``, two steps up
         to now, and ``<name>_horizon``, the three after. Lists name steps: ``([-6, 0], [24, 48])``.
@@ -32,19 +34,28 @@ def Zarr(uri: Path, variables: Union[str, Sequence[str], None] = None, sample_di
     stack: all variables become channels of one field, ``stack`` or the name given (with a window: ``history`` and
         ``horizon``); axes before the last two are channels too.
     decode_cf: scale_factor, add_offset, _FillValue and missing_value are applied; such variables become float32.
-    nan: what becomes of missing values: "keep" (not-a-number), "error", or a number to stand for them.
+    nan: what becomes of missing values: "keep" (not-a-number), "error", or a number to stand for them. Variables
+        that are looked through for it become float32.
     missing: what becomes of chunks that the store does not have: "fill" (with the array's fill value; counted in
         ``loader.stats()["chunks"]``) or "error".
     """
+    if not isinstance(stack, (bool, str)):
+        raise TypeError(f"stack={stack!r}: wants True, or the name of the field")
+    if select is not None and not isinstance(select, Mapping):
+        raise TypeError(f"select={select!r}: wants a dict, {{dimension: slice or (from, to)}}")
     history, horizon = _window(window)
     if isinstance(variables, str):
         variables = [variables]
-    if isinstance(nan, str) and nan not in ("keep", "error"):
+    for name in variables or ():
+        if not isinstance(name, str):
+            raise TypeError(f"variables: {name!r} is not a name")
+    if nan not in ("keep", "error") and (isinstance(nan, (str, bool)) or not isinstance(nan, numbers.Real)):
         raise ValueError(f'nan={nan!r}: wants "keep", "error" or a number')
     began = time.monotonic()
     handle = _core.open_zarr(
         os.fsencode(_name(uri)), variables=list(variables or []),
-        sample_dim=sample_dim if isinstance(sample_dim, str) else operator.index(sample_dim), history=history,
+        sample_dim=sample_dim if isinstance(sample_dim, str) else _integer("sample_dim", sample_dim, 1 << 31),
+        history=history,
         horizon=horizon, select=[(str(dim), _selection(dim, value)) for dim, value in (select or {}).items()],
         stack=stack if isinstance(stack, str) else "stack" if stack else "", decode_cf=bool(decode_cf),
         nan=nan if isinstance(nan, str) else float(nan), missing_is_error=_missing_is_error(missing))
@@ -67,12 +78,16 @@ def Patches(volumes: Union[Path, Sequence[Path]], size: Sequence[int], per_epoch
     min_foreground: the share of a random patch whose label is not 0, at least.
     overlap: of a grid: elements that neighbours share, or a share of the size (below 1); one for all axes or one each.
     """
-    size = [operator.index(extent) for extent in size]
-    if per_epoch is not None and operator.index(per_epoch) < 1:
+    if isinstance(size, str) or not hasattr(size, "__iter__"):
+        raise TypeError(f"size={size!r}: wants an extent for each axis of a patch")
+    size = [_integer("size", extent) for extent in size]
+    if per_epoch is not None and _integer("per_epoch", per_epoch) < 1:
         raise ValueError(f"per_epoch={per_epoch}: at least 1, or None for a grid that covers everything")
-    overlaps = list(overlap) if isinstance(overlap, Sequence) else [overlap] * len(size)
-    overlaps = [round(part * extent) if isinstance(part, float) and part < 1 else operator.index(part)
-                for part, extent in zip(overlaps, size)] if len(overlaps) == len(size) else overlaps
+    overlaps = list(overlap) if hasattr(overlap, "__iter__") and not isinstance(overlap, str) else [overlap] * len(size)
+    if len(overlaps) != len(size):
+        raise ValueError(f"overlap={overlap!r}: one number, or one for each of the {len(size)} axes of a patch")
+    overlaps = [round(part * extent) if isinstance(part, float) and 0 <= part < 1 else _integer("overlap", part)
+                for part, extent in zip(overlaps, size)]
     if per_epoch is not None and not any(overlaps):
         overlaps = []
     names, label_names = _names(volumes), _names(labels)
@@ -103,7 +118,18 @@ def _name(path: Any) -> str:
 def _names(paths: Any) -> list[str]:
     if paths is None:
         return []
-    return [_name(paths)] if isinstance(paths, (str, os.PathLike)) else [_name(path) for path in paths]
+    if isinstance(paths, (str, os.PathLike)) or not hasattr(paths, "__iter__"):
+        return [_name(paths)]
+    return [_name(path) for path in paths]
+
+
+def _integer(keyword: str, value: Any, below: int = 1 << 62) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{keyword}={value!r}: wants a whole number")
+    number = operator.index(value)
+    if not -below < number < below:
+        raise ValueError(f"{keyword}={value!r} is too large")
+    return number
 
 
 def _missing_is_error(missing: str) -> bool:
@@ -118,9 +144,12 @@ def _window(window: Any) -> tuple[list[int], list[int]]:
     if not isinstance(window, (tuple, list)) or len(window) != 2:
         raise ValueError(f"window={window!r}: wants (history, horizon)")
     history, horizon = window
-    past = list(range(1 - operator.index(history), 1)) if not isinstance(history, (tuple, list)) else history
-    future = list(range(1, operator.index(horizon) + 1)) if not isinstance(horizon, (tuple, list)) else horizon
-    steps = [operator.index(step) for step in past], [operator.index(step) for step in future]
+    counts = [_integer("window", part) for part in window if not isinstance(part, (tuple, list))]
+    if any(not 0 <= count <= 100_000 for count in counts):
+        raise ValueError(f"window={window!r}: history and horizon are from 0 to 100,000 steps")
+    past = history if isinstance(history, (tuple, list)) else range(1 - history, 1)
+    future = horizon if isinstance(horizon, (tuple, list)) else range(1, horizon + 1)
+    steps = [_integer("window", step) for step in past], [_integer("window", step) for step in future]
     if not steps[0] and not steps[1]:
         raise ValueError(f"window={window!r} has no steps")
     return steps

@@ -16,22 +16,30 @@ constexpr std::uint64_t kMostBatchesAhead = 64;
 constexpr std::uint64_t kSmallQueueBytes = 64 * kMiB;  // below this, depth costs nothing worth saving
 constexpr std::uint64_t kWithTheUser = 2;  // the batch in use, and the one it is being replaced by
 
+std::uint64_t variable_area(const BudgetRequest& request) {
+  // The next batch to leave has half of the area that varies; the bytes are a guess from one sample.
+  return request.variable_bytes ? std::max(request.variable_bytes * 5 / 2, kLeastVariable) : 0;
+}
+
 }  // namespace
+
+std::uint64_t least_budget(const BudgetRequest& request) {
+  return request.batch_bytes + variable_area(request) + request.threads * kLeastShare;
+}
 
 Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
   const std::uint64_t threads = request.threads;
-  const std::uint64_t budget = request.budget_bytes - request.stream_bytes;
-  // The next batch to leave has half of the area that varies; the bytes are a guess from one sample.
-  const std::uint64_t variable =
-      request.variable_bytes ? std::max(request.variable_bytes * 5 / 2, kLeastVariable) : 0;
-  const std::uint64_t needed = request.batch_bytes + variable + threads * kLeastShare;
+  const std::uint64_t shared = std::min(request.shared_bytes, request.budget_bytes);
+  const std::uint64_t budget = request.budget_bytes - shared;
+  const std::uint64_t variable = variable_area(request);
+  const std::uint64_t needed = least_budget(request);
   if (budget < needed || needed < request.batch_bytes)
     return fail(ErrorCode::kNoMemory,
                 fmt::format("memory budget of {:.1f} MiB is too small: one batch takes {:.1f} MiB and {} "
                             "threads need {} MiB to decode; give memory= at least {} MiB",
-                            static_cast<double>(budget) / kMiB,
+                            static_cast<double>(request.budget_bytes) / kMiB,
                             static_cast<double>(request.batch_bytes + variable) / kMiB, threads,
-                            threads * kLeastShare / kMiB, needed / kMiB + 1));
+                            threads * kLeastShare / kMiB, (needed + shared) / kMiB + 1));
   BudgetPlan plan;
   // A quarter for scratch, unless one batch needs more than the other three.
   const std::uint64_t scratch =

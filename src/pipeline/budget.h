@@ -12,7 +12,7 @@ struct BudgetRequest {
   std::uint64_t batch_bytes = 0;  // the block of a batch
   std::uint64_t variable_bytes =
       0;                           // of a batch, roughly: what varies from sample to sample; 0: nothing does
-  std::uint64_t stream_bytes = 0;  // for compressed shards
+  std::uint64_t shared_bytes = 0;  // for what samples share: compressed shards, chunks, reads ahead
   unsigned threads = 1;
   std::uint64_t prefetch = 0;  // wanted by the user; 0: choose
 };
@@ -24,6 +24,9 @@ struct BudgetPlan {
   std::uint64_t scratch_pot_bytes = 0;    // for one large sample at a time
   std::uint64_t prefetch = 0;             // batches in the making or waiting
 };
+
+// What one batch and a minimum of scratch take, without what is shared.
+std::uint64_t least_budget(const BudgetRequest& request);
 
 // Fails, saying how much is needed, where one batch and a minimum of scratch do not fit.
 Result<BudgetPlan> divide_budget(const BudgetRequest& request);

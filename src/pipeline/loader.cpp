@@ -61,13 +61,16 @@ std::uint64_t samples_together(const OrderSpec& order) {
   return order.window_units * order.unit_samples;
 }
 
-// For chunks and what is read ahead: all but a few batches and some scratch, and never less than a
-// third.
-std::uint64_t bytes_to_share(const SamplePlan& plan, std::uint64_t memory, std::uint64_t batch_bytes) {
-  const std::uint64_t others = kBatchesBesideChunks * batch_bytes + memory / 8;
-  const std::uint64_t third = memory / 3;
-  if (plan.source->chunked_arrays().empty()) return third;
-  return std::max(third, memory - std::min(memory, others));
+// For chunks and what is read ahead: all but a few batches and some scratch, or a third, if one batch
+// still fits beside it.
+std::uint64_t bytes_to_share(const SamplePlan& plan, const BudgetRequest& request) {
+  const std::uint64_t memory = request.budget_bytes, third = memory / 3;
+  const std::uint64_t others =
+      kBatchesBesideChunks * (request.batch_bytes + request.variable_bytes) + memory / 8;
+  const std::uint64_t wanted =
+      plan.source->chunked_arrays().empty() ? third : std::max(third, memory - std::min(memory, others));
+  const std::uint64_t least = least_budget(request) + request.shared_bytes;
+  return std::min(wanted, memory - std::min(memory, least));
 }
 
 // A chunk that neither the shelf nor a worker's scratch can hold would fail every sample.
@@ -458,12 +461,12 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
   SlotLayout layout(std::move(shape->fields), options.batch_size);
 
   const std::uint64_t variable = shape->variable_bytes * options.batch_size;
-  const auto upcoming_plan = plan_upcoming(
-      *source,
-      {2 * samples_together(*order), bytes_to_share(*plan, memory, layout.batch_bytes() + variable)});
-  const std::uint64_t shared_bytes = stream_plan.bytes() + (upcoming_plan ? upcoming_plan->bytes() : 0);
-  const auto budget =
-      divide_budget({memory, layout.batch_bytes(), variable, shared_bytes, threads, stream_plan.prefetch});
+  BudgetRequest request{memory,  layout.batch_bytes(), variable, stream_plan.bytes(),
+                        threads, stream_plan.prefetch};
+  const auto upcoming_plan =
+      plan_upcoming(*source, {2 * samples_together(*order), bytes_to_share(*plan, request)});
+  if (upcoming_plan) request.shared_bytes += upcoming_plan->bytes();
+  const auto budget = divide_budget(request);
   if (!budget) return std::unexpected(budget.error());
   std::unique_ptr<Upcoming> upcoming;
   if (upcoming_plan) {

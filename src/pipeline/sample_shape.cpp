@@ -40,7 +40,7 @@ std::optional<ArraySpec> fixed_spec(const SamplePlan& plan, const FieldPlan& fie
   if (layout && (field.form == FieldForm::kElements || field.form == FieldForm::kChunks) &&
       field.program.keeps(layout->spec.dtype))
     return layout->spec;
-  if (layout && field.form == FieldForm::kChunks) return field.program.spec_from(layout->spec);
+  if (layout && field.form == FieldForm::kChunks) return field.program.spec_from(*layout);
   return field.program.fixed_spec();
 }
 

@@ -170,9 +170,10 @@ Status SampleWorker::make_chunked(std::uint64_t position, std::uint64_t sample, 
   std::size_t scratch_bytes = 0;
   for (std::size_t i = 0; i < chunked_fields_.size(); ++i) {
     const FieldPlan& plan = plan_.fields[chunked_fields_[i]];
-    const ArraySpec& stored = plan_.source->array_layout(static_cast<std::size_t>(plan.source_field))->spec;
+    const ArrayLayout& layout = *plan_.source->array_layout(static_cast<std::size_t>(plan.source_field));
+    const ArraySpec& stored = layout.spec;
     ChunkTarget& aim = chunk_targets_.emplace_back();
-    const auto in_place = aim_at_slot(chunked_fields_[i], stored, target, aim);
+    const auto in_place = aim_at_slot(chunked_fields_[i], layout, target, aim);
     if (!in_place) return std::unexpected(in_place.error());
     is_in_place[i] = *in_place;
     if (!*in_place) scratch_bytes += (stored.bytes() + 63) / 64 * 64;
@@ -187,8 +188,10 @@ Status SampleWorker::make_chunked(std::uint64_t position, std::uint64_t sample, 
   for (std::size_t i = 0; i < chunked_fields_.size(); ++i) {
     if (is_in_place[i]) continue;
     const FieldPlan& plan = plan_.fields[chunked_fields_[i]];
-    const ArraySpec& stored = plan_.source->array_layout(static_cast<std::size_t>(plan.source_field))->spec;
+    const ArrayLayout& layout = *plan_.source->array_layout(static_cast<std::size_t>(plan.source_field));
+    const ArraySpec& stored = layout.spec;
     views[i] = view_of_array(next, stored);
+    views[i].channel_axis = layout.channel_axis;
     ChunkTarget& aim = chunk_targets_[i];
     aim = {static_cast<std::size_t>(plan.source_field),
            stored.dtype,
@@ -217,7 +220,7 @@ Status SampleWorker::make_chunked(std::uint64_t position, std::uint64_t sample, 
 
 // Where nothing is done to the elements but flips, turns and one Normalize, they can go to their slot
 // as they come: the transforms are run on a view of no memory to see where each belongs.
-Result<bool> SampleWorker::aim_at_slot(std::size_t field, const ArraySpec& stored, const Target& target,
+Result<bool> SampleWorker::aim_at_slot(std::size_t field, const ArrayLayout& stored, const Target& target,
                                        ChunkTarget& out) {
   const FieldPlan& plan = plan_.fields[field];
   if (target.batch == nullptr || !plan.is_delivered || !plan.program.only_changes_view()) return false;
@@ -228,7 +231,8 @@ Result<bool> SampleWorker::aim_at_slot(std::size_t field, const ArraySpec& store
   if (slots.placement(slot_field) != Placement::kSlot) return false;
   const ArraySpec& wanted = slots.field(slot_field).spec;
   const MutableBytes slot = slots.slot(target.batch->contents.block.data(), slot_field, target.index);
-  const View whole = view_of_array(slot.data(), stored);
+  View whole = view_of_array(slot.data(), stored.spec);
+  whole.channel_axis = stored.channel_axis;
   View seen = whole;
   const Draws draws = context_.draws;
   PENSTOCK_CHECK(plan.program.run(seen, context_));

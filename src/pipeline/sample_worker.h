@@ -95,7 +95,7 @@ class SampleWorker {
   Status make_field(std::size_t field, std::uint64_t sample, const Target& target);
   // All chunked fields together: straight into their slots, or into scratch where more is to be done.
   Status make_chunked(std::uint64_t position, std::uint64_t sample, const Target& target);
-  Result<bool> aim_at_slot(std::size_t field, const ArraySpec& stored, const Target& target,
+  Result<bool> aim_at_slot(std::size_t field, const ArrayLayout& stored, const Target& target,
                            ChunkTarget& out);
   Status make_derived(std::size_t parent, const View& value, const Target& target);
   // From the index, from a record, from a file, from bare elements.

@@ -291,6 +291,7 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
   // Fields of a record in a compressed shard come from one block, but each is counted by its worker.
   if (source->is_forward_only()) visit.bytes = source->stored_bytes();
   std::ranges::stable_sort(visit.bad, {}, [](const BadValue& bad) { return bad.error.where.sample; });
+  if (upcoming) visit.chunks = upcoming->stats();
   visit.seconds = seconds_between(began, Clock::now());
   return visit;
 }

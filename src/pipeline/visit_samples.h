@@ -29,6 +29,7 @@ struct Visit {
   std::uint64_t samples = 0, bad_samples = 0;
   std::uint64_t bytes = 0;    // read; of compressed shards, after decompression
   std::vector<BadValue> bad;  // by sample
+  ChunkStats chunks;
   unsigned threads = 0;
   double seconds = 0;
 };

@@ -148,7 +148,7 @@ class FolderSource final : public Source {
       if (!(*object)->read_at(0, bytes)) continue;
       const auto header = parse_npy_header(bytes, Limits{});
       if (!header) continue;
-      layout_ = {header->array, header->fortran_order, header->big_endian, std::move(bytes)};
+      layout_ = {header->array, header->fortran_order, header->big_endian, std::move(bytes), std::nullopt};
       return;
     }
   }

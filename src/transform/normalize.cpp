@@ -29,6 +29,10 @@ class NormalizeOp final : public Op {
     int axis = -1;
     if (view.is_image)
       axis = count == view.channels() ? 2 : -1;
+    else if (view.channel_axis)
+      axis = *view.channel_axis >= 0 && view.shape[static_cast<std::size_t>(*view.channel_axis)] == count
+                 ? *view.channel_axis
+                 : -1;
     else if (view.rank > 0)
       axis = view.shape[0] == count                                         ? 0
              : view.shape[static_cast<std::size_t>(view.rank) - 1] == count ? view.rank - 1

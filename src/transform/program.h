@@ -34,8 +34,8 @@ class Program {
 
   // The type and shape of a sample in the batch, where it is known without reading one.
   std::optional<ArraySpec> fixed_spec() const;
-  // The same where it starts from an array of this type and shape.
-  std::optional<ArraySpec> spec_from(const ArraySpec& stored) const;
+  // The same where it starts from an array of this layout.
+  std::optional<ArraySpec> spec_from(const ArrayLayout& stored) const;
   // The type and shape that this value has in the batch.
   ArraySpec spec_of(const View& value) const;
   // Writes the value into its slot of the batch, which is of `spec`.

@@ -81,20 +81,25 @@ class Copier {
   }
 
   Status run() {
-    ArrayBox::Axes index{};
     for (std::size_t d = 0; d <= last_; ++d)
       if (copy_.count[d] == 0) return {};
+    // The second-last axis makes blocks of rows, unless Normalize varies along it.
+    const bool in_blocks = last_ > 0 && can_go_in_blocks();
+    const std::size_t outer = in_blocks ? last_ - 1 : last_;
+    ArrayBox::Axes index{};
     Run run{copy_.from, copy_.to, 1, 0};
     while (true) {
       if (copy_.affine.scale != nullptr && !along_run_) {
-        const auto at = copy_.affine.axis < 0
-                            ? std::size_t{0}
-                            : static_cast<std::size_t>(index[static_cast<std::size_t>(copy_.affine.axis)]);
+        const auto axis = static_cast<std::size_t>(std::max(copy_.affine.axis, 0));
+        const auto at = copy_.affine.axis < 0 ? std::size_t{0} : static_cast<std::size_t>(index[axis]);
         run.scale = copy_.affine.scale[at];
         run.bias = copy_.affine.bias[at];
       }
-      PENSTOCK_CHECK(copy_run(run));
-      std::size_t d = last_;
+      if (in_blocks)
+        copy_block(run);
+      else
+        PENSTOCK_CHECK(copy_run(run));
+      std::size_t d = outer;
       while (d-- > 0) {
         run.from += copy_.from_stride[d];
         run.to += copy_.to_stride[d];
@@ -108,6 +113,37 @@ class Copier {
   }
 
  private:
+  bool can_go_in_blocks() const {
+    const auto from_item = static_cast<std::int64_t>(size_of(copy_.from_type));
+    const bool is_integer = copy_.from_type == DType::kUInt8 || copy_.from_type == DType::kUInt16 ||
+                            copy_.from_type == DType::kInt16;
+    const bool has_marks = copy_.coding != nullptr && !copy_.coding->missing.empty();
+    return is_packed_ && is_integer && !has_marks && !copy_.swap_bytes && copy_.to_type == DType::kFloat32 &&
+           !along_run_ && copy_.affine.axis != static_cast<int>(last_) - 1 &&
+           copy_.from_stride[last_ - 1] % from_item == 0 && copy_.to_stride[last_ - 1] % 4 == 0;
+  }
+
+  void copy_block(const Run& run) const {
+    const auto rows = static_cast<std::size_t>(copy_.count[last_ - 1]),
+               count = static_cast<std::size_t>(count_);
+    const std::ptrdiff_t out_stride = copy_.to_stride[last_ - 1] / 4;
+    const std::ptrdiff_t in_stride =
+        copy_.from_stride[last_ - 1] / static_cast<std::ptrdiff_t>(size_of(copy_.from_type));
+    auto* out = reinterpret_cast<float*>(run.to);
+    const float scale = static_cast<float>(scale_ * run.scale);
+    const float bias = static_cast<float>(offset_ * run.scale + run.bias);
+    const Kernels& k = kernels();
+    if (copy_.from_type == DType::kUInt8)
+      k.rows_u8_to_f32(reinterpret_cast<const std::uint8_t*>(run.from), in_stride, out, out_stride, rows,
+                       count, scale, bias);
+    else if (copy_.from_type == DType::kUInt16)
+      k.rows_u16_to_f32(reinterpret_cast<const std::uint16_t*>(run.from), in_stride, out, out_stride, rows,
+                        count, scale, bias);
+    else
+      k.rows_i16_to_f32(reinterpret_cast<const std::int16_t*>(run.from), in_stride, out, out_stride, rows,
+                        count, scale, bias);
+  }
+
   Status copy_run(const Run& run) {
     if (keeps_type_) {
       copy_as_is(run);
@@ -147,18 +183,18 @@ class Copier {
     switch (copy_.from_type) {
       case DType::kUInt8:
         if (is_coded) return false;
-        k.channel_to_f32(reinterpret_cast<const std::uint8_t*>(run.from), 1, out, n, scale, bias);
+        k.rows_u8_to_f32(reinterpret_cast<const std::uint8_t*>(run.from), 0, out, 0, 1, n, scale, bias);
         return true;
       case DType::kUInt16:
         if (is_coded) return false;
-        k.u16_to_f32(reinterpret_cast<const std::uint16_t*>(run.from), out, n, scale, bias);
+        k.rows_u16_to_f32(reinterpret_cast<const std::uint16_t*>(run.from), 0, out, 0, 1, n, scale, bias);
         return true;
       case DType::kInt16:
         if (is_coded)
           k.coded_i16_to_f32(reinterpret_cast<const std::int16_t*>(run.from), out, n, scale, bias,
                              static_cast<std::int16_t>(coding->missing.front()), instead(run));
         else
-          k.i16_to_f32(reinterpret_cast<const std::int16_t*>(run.from), out, n, scale, bias);
+          k.rows_i16_to_f32(reinterpret_cast<const std::int16_t*>(run.from), 0, out, 0, 1, n, scale, bias);
         return true;
       case DType::kFloat32:
         if (is_coded) {

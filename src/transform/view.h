@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "base/bytes.h"
 #include "penstock/array.h"
@@ -31,7 +32,8 @@ struct View {
   std::array<std::int64_t, kMaxRank> shape{};
   std::array<std::int64_t, kMaxRank> stride{};  // in bytes, may be negative
   Affine affine;
-  int buffer = -1;  // which scratch buffer holds the memory; -1: none of them
+  std::optional<int> channel_axis;  // as ArrayLayout has it
+  int buffer = -1;                  // which scratch buffer holds the memory; -1: none of them
 
   std::int64_t height() const { return shape[0]; }
   std::int64_t width() const { return shape[1]; }

@@ -406,7 +406,7 @@ def test_a_variable_does_not_leave_the_group(tmp_path, name):
 HUGE = """
 import sys, time, resource
 import penstock as ps
-resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 began = time.monotonic()
 with ps.Loader(ps.Zarr(sys.argv[1]), batch_size=4, output="numpy", threads=1, memory="64MiB",
                shuffle={"False": False, "True": True}.get(sys.argv[2], sys.argv[2])) as loader:

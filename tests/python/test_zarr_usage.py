@@ -124,8 +124,8 @@ def test_a_mistyped_path_is_said(tmp_path, path):
 @broken("a path that is not there reads as if it were a folder without an array in it")
 def test_a_path_that_is_not_there_and_one_without_an_array_differ(tmp_path):
     (tmp_path / "empty").mkdir()
-    there, nowhere = (message(lambda: ps.Zarr(tmp_path / name), ps.NotFoundError).replace(name, "") for name in ("empty", "no"))
-    assert there != nowhere
+    said = [message(lambda: ps.Zarr(tmp_path / name), ps.NotFoundError).replace(name, "") for name in ("empty", "absent")]
+    assert said[0] != said[1]
 
 
 def test_paths_of_wrong_type(volume):

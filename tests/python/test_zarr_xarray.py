@@ -7,6 +7,7 @@ import penstock as ps
 from zarr_writers import assert_same, epoch, write_zarr
 
 xr = pytest.importorskip("xarray")
+pytestmark = pytest.mark.filterwarnings("ignore::Warning")  # xarray and zarr warn of each other
 
 COUNT = 30
 

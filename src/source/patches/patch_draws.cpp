@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/machine.h"
 #include "base/random.h"
@@ -13,7 +14,16 @@ namespace {
 
 constexpr std::uint64_t kVisitsAnEpoch = 64;  // at least: an epoch must see many places
 constexpr std::uint64_t kFewestAVisit = 4, kMostAVisit = 32;
-constexpr int kTries = 400;  // to find a patch with enough foreground in a region
+constexpr int kTries = 1000;  // to find a patch with enough foreground in a region
+constexpr std::size_t kMostParts = 64;
+constexpr double kFinestWeight = 16;
+
+Shape place_in(const PatchGrid::Region& box, Draws& draws) {
+  Shape place(box.first.size());
+  for (std::size_t d = 0; d < place.size(); ++d)
+    place[d] = box.first[d] + static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(box.size[d])));
+  return place;
+}
 
 }  // namespace
 
@@ -32,15 +42,41 @@ Result<std::unique_ptr<const PatchDraws>> PatchDraws::make(const PatchVolumes& v
 
 void PatchDraws::divide() {
   const Shape& patch = volumes_.patch();
+  std::vector<double> places;  // of a region, by volume
   for (const PatchVolume& volume : volumes_.volumes()) {
     const Shape& chunk = volumes_.arrays()[volume.image]->chunk_shape();
     Shape edge(patch.size());
     for (std::size_t d = 0; d < patch.size(); ++d)
       edge[d] = std::max<std::int64_t>(1, std::max(patch[d], chunk[chunk.size() - patch.size() + d]) / 2);
     first_region_.push_back(regions_);
-    regions_ += volume.grid.regions(edge);
+    const std::uint64_t regions = volume.grid.regions(edge);
+    places.push_back(static_cast<double>(volume.grid.size()) / static_cast<double>(regions));
+    regions_ += regions;
     edges_.push_back(std::move(edge));
   }
+  // A region with twice the places has twice the turns.
+  const double fewest = std::ranges::min(places);
+  std::uint64_t divisor = 0;
+  for (const double count : places) {
+    weights_.push_back(static_cast<std::uint64_t>(std::llround(kFinestWeight * count / fewest)));
+    divisor = std::gcd(divisor, weights_.back());
+  }
+  for (std::uint64_t& weight : weights_) weight /= divisor;
+  turns_ = {0};
+  for (std::size_t v = 0; v < weights_.size(); ++v) {
+    const std::uint64_t end = v + 1 < first_region_.size() ? first_region_[v + 1] : regions_;
+    turns_.push_back(turns_.back() + (end - first_region_[v]) * weights_[v]);
+  }
+}
+
+std::size_t PatchDraws::volume_of(std::uint64_t region) const {
+  const auto after = std::ranges::upper_bound(first_region_, region);
+  return static_cast<std::size_t>(after - first_region_.begin()) - 1;
+}
+
+std::uint64_t PatchDraws::sample_at(std::size_t volume, const Shape& origin) const {
+  const PatchVolume& owner = volumes_.volumes()[volume];
+  return owner.first_sample + owner.grid.number_of(origin);
 }
 
 Status PatchDraws::find_foreground(const PatchOptions& options) {
@@ -59,7 +95,7 @@ Status PatchDraws::find_foreground(const PatchOptions& options) {
     foreground_.push_back(std::move(*map));
   }
   for (std::uint64_t region = 0; region < regions_; ++region)
-    if (const auto sample = try_draw(region, mix64(region))) live_.push_back({region, *sample});
+    keep_parts_with_foreground(region, volume_of(region));
   if (live_.empty())
     return fail(
         ErrorCode::kNotFound,
@@ -68,30 +104,75 @@ Status PatchDraws::find_foreground(const PatchOptions& options) {
   return {};
 }
 
-bool PatchDraws::has_foreground(std::size_t volume, const Shape& origin) const {
-  return foreground_.empty() || foreground_[volume].count(origin, volumes_.patch()) >= least_foreground_;
+// Could any patch that begins in the box have enough? Of a box of one place: has it?
+bool PatchDraws::has_foreground(const PatchGrid::Region& box, std::size_t volume) const {
+  Shape reach(box.size.size());
+  for (std::size_t d = 0; d < reach.size(); ++d) reach[d] = box.size[d] - 1 + volumes_.patch()[d];
+  return foreground_[volume].count(box.first, reach) >= least_foreground_;
 }
 
-std::optional<std::uint64_t> PatchDraws::try_draw(std::uint64_t number, std::uint64_t key) const {
-  const auto after = std::ranges::upper_bound(first_region_, number);
-  const auto v = static_cast<std::size_t>(after - first_region_.begin()) - 1;
-  const PatchVolume& volume = volumes_.volumes()[v];
-  const PatchGrid::Region region = volume.grid.region(number - first_region_[v], edges_[v]);
-  Draws draws(key, 0, 0);
-  Shape origin(region.first.size());
-  for (int attempt = 0; attempt < kTries; ++attempt) {
-    for (std::size_t d = 0; d < origin.size(); ++d)
-      origin[d] = region.first[d] +
-                  static_cast<std::int64_t>(draws.below(static_cast<std::uint64_t>(region.size[d])));
-    if (has_foreground(v, origin)) return volume.first_sample + volume.grid.number_of(origin);
+// Cuts the region in halves and drops those that cannot have enough, until what is left is small or many.
+void PatchDraws::keep_parts_with_foreground(std::uint64_t number, std::size_t volume) {
+  const PatchGrid& grid = volumes_.volumes()[volume].grid;
+  std::vector<PatchGrid::Region> parts = {grid.region(number - first_region_[volume], edges_[volume])};
+  if (!has_foreground(parts.front(), volume)) return;
+  const auto longest = [](const PatchGrid::Region& part) { return std::ranges::max(part.size); };
+  while (parts.size() < kMostParts) {
+    const auto largest = std::ranges::max_element(parts, {}, longest);
+    if (longest(*largest) == 1) break;
+    PatchGrid::Region low = *largest, high = *largest;
+    parts.erase(largest);
+    const auto axis = static_cast<std::size_t>(std::ranges::max_element(low.size) - low.size.begin());
+    low.size[axis] /= 2;
+    high.first[axis] += low.size[axis];
+    high.size[axis] -= low.size[axis];
+    for (PatchGrid::Region* half : {&low, &high})
+      if (has_foreground(*half, volume)) parts.push_back(std::move(*half));
+    if (parts.empty()) return;
+  }
+  const auto place = first_place(parts, volume);
+  if (!place) return;
+  Live live{number, *place, std::move(parts), {}};
+  std::uint64_t places = 0;
+  for (const PatchGrid::Region& part : live.parts) live.ends.push_back(places += element_count(part.size));
+  live_.push_back(std::move(live));
+}
+
+std::optional<std::uint64_t> PatchDraws::first_place(const std::vector<PatchGrid::Region>& parts,
+                                                     std::size_t volume) const {
+  for (const PatchGrid::Region& part : parts) {
+    PatchGrid::Region one{part.first, Shape(part.size.size(), 1)};
+    for (std::uint64_t place = 0; place < element_count(part.size); ++place) {
+      std::uint64_t rest = place;
+      for (std::size_t d = part.size.size(); d-- > 0;) {
+        const auto extent = static_cast<std::uint64_t>(part.size[d]);
+        one.first[d] = part.first[d] + static_cast<std::int64_t>(rest % extent);
+        rest /= extent;
+      }
+      if (has_foreground(one, volume)) return sample_at(volume, one.first);
+    }
   }
   return std::nullopt;
 }
 
-std::uint64_t PatchDraws::draw(std::uint64_t region, std::uint64_t key) const {
-  if (live_.empty()) return *try_draw(region, key);  // every place will do
-  const Live& live = live_[region];
-  return try_draw(live.region, key).value_or(live.sample);
+std::uint64_t PatchDraws::draw(std::uint64_t turn, std::uint64_t key) const {
+  Draws draws(key, 0, 0);
+  const auto after = static_cast<std::size_t>(std::ranges::upper_bound(turns_, turn) - turns_.begin()) - 1;
+  if (live_.empty()) {
+    const std::uint64_t number = (turn - turns_[after]) / weights_[after];
+    const PatchGrid::Region region = volumes_.volumes()[after].grid.region(number, edges_[after]);
+    return sample_at(after, place_in(region, draws));
+  }
+  const Live& live = live_[after];
+  const std::size_t volume = volume_of(live.region);
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    const std::uint64_t place = draws.below(live.ends.back());
+    const auto part =
+        static_cast<std::size_t>(std::ranges::upper_bound(live.ends, place) - live.ends.begin());
+    const PatchGrid::Region one{place_in(live.parts[part], draws), Shape(volumes_.patch().size(), 1)};
+    if (has_foreground(one, volume)) return sample_at(volume, one.first);
+  }
+  return live.sample;
 }
 
 }  // namespace penstock

@@ -21,7 +21,10 @@ class PatchesSource final : public Source {
       : uri_(std::move(uri)),
         volumes_(std::move(volumes)) {
     layouts_.resize(has_labels ? 2 : 1);
-    for (std::size_t i = 0; i < layouts_.size(); ++i) layouts_[i].spec = volumes_.sample_spec(i == kLabel);
+    for (std::size_t i = 0; i < layouts_.size(); ++i) {
+      layouts_[i].spec = volumes_.sample_spec(i == kLabel);
+      layouts_[i].channel_axis = layouts_[i].spec.shape.size() > volumes_.patch().size() ? 0 : -1;
+    }
     for (const ChunkedArrayPtr& array : volumes_.arrays()) {
       fingerprint_ = mix64(fingerprint_ ^ array->fingerprint());
       stored_bytes_ += array->spec().bytes();

@@ -103,9 +103,15 @@ class DateReader {
     rest_.remove_prefix(1);
     return true;
   }
-  void skip_fraction() {
-    if (!skip(".")) return;
-    while (!rest_.empty() && rest_.front() >= '0' && rest_.front() <= '9') rest_.remove_prefix(1);
+  // Of a second; and how long the last digit is.
+  double fraction(double& digit) {
+    double value = 0;
+    if (!skip(".")) return value;
+    for (; !rest_.empty() && rest_.front() >= '0' && rest_.front() <= '9'; rest_.remove_prefix(1)) {
+      digit /= 10;
+      value += digit * (rest_.front() - '0');
+    }
+    return value;
   }
   bool at_end() const { return rest_.empty() || rest_ == "Z" || rest_ == " UTC" || rest_ == "+00:00"; }
 
@@ -128,6 +134,7 @@ Result<Moments> parse_date(std::string_view text) {
   };
   DateReader reader(text);
   int y = 0, m = 1, d = 1, hour = 0, minute = 0, second = 0;
+  double fraction = 0, second_length = 1;
   if (!reader.number(4, y)) return bad();
   enum { kYear, kMonth, kDay, kHour, kMinute, kSecond } unit = kYear;
   if (reader.skip("-")) {
@@ -145,7 +152,7 @@ Result<Moments> parse_date(std::string_view text) {
           unit = kMinute;
           if (reader.skip(":")) {
             if (!reader.number(2, second)) return bad();
-            reader.skip_fraction();
+            fraction = reader.fraction(second_length);
             unit = kSecond;
           }
         }
@@ -155,7 +162,7 @@ Result<Moments> parse_date(std::string_view text) {
   const year_month_day day{year(y), month(static_cast<unsigned>(m)),
                            std::chrono::day(static_cast<unsigned>(d))};
   if (!reader.at_end() || !day.ok() || hour > 24 || minute > 59 || second > 60) return bad();
-  const double begin = seconds_since_1970(day) + hour * 3600.0 + minute * 60.0 + second;
+  const double begin = seconds_since_1970(day) + hour * 3600.0 + minute * 60.0 + second + fraction;
   switch (unit) {
     case kYear: return Moments{begin, seconds_since_1970(year(y + 1) / 1 / 1)};
     case kMonth: {
@@ -167,7 +174,7 @@ Result<Moments> parse_date(std::string_view text) {
     case kMinute: return Moments{begin, begin + 60};
     case kSecond: break;
   }
-  return Moments{begin, begin + 1};
+  return Moments{begin, begin + second_length};
 }
 
 Result<TimeUnits> parse_time_units(std::string_view text, std::string_view calendar) {
@@ -222,7 +229,14 @@ Result<IndexRun> select(const Selection& selection, const std::string& dimension
     if (!moments) return bad_selection(dimension, moments.error().message, uri);
     to = (moments->end - units->since) / units->seconds;
   }
-  return by_value(*values, from, to, true, dimension, uri);
+  auto chosen = by_value(*values, from, to, true, dimension, uri);
+  if (!chosen && !values->empty())
+    return bad_selection(
+        dimension,
+        fmt::format("no time is from {} to {}", dates.from.empty() ? "the beginning" : dates.from,
+                    dates.to.empty() ? "the end" : dates.to),
+        uri);
+  return chosen;
 }
 
 }  // namespace penstock

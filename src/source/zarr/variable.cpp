@@ -109,9 +109,14 @@ Result<std::shared_ptr<const ValueCoding>> coding_of(const ZarrArray& array, con
           coding.missing.push_back(*number);
       }
     }
-    // xarray keeps the _FillValue of Zarr v2 in .zarray. Elsewhere that is merely what zarr-python writes
-    // by default, mostly 0, and no mark of missing values.
-    if (is_packed && coding.missing.empty() && array.fill_value) coding.missing.push_back(*array.fill_value);
+    // xarray keeps the _FillValue of Zarr v2 in .zarray. A 0 there is what zarr-python writes by default, and
+    // no mark, unless the variable is packed.
+    const bool has_packing =
+        array.attributes.contains("scale_factor") || array.attributes.contains("add_offset");
+    const bool may_be_mark = has_packing || (array.attributes.contains("_ARRAY_DIMENSIONS") &&
+                                             array.fill_value != 0.0 && dtype != DType::kBool);
+    if (may_be_mark && coding.missing.empty() && array.fill_value && !std::isnan(*array.fill_value))
+      coding.missing.push_back(*array.fill_value);
   }
   const bool replaces_nan = options.nan != ZarrOptions::Nan::kKeep && is_float;
   if (!is_packed && coding.missing.empty() && !replaces_nan) return nullptr;

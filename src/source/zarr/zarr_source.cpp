@@ -17,6 +17,7 @@ namespace penstock {
 namespace {
 
 constexpr std::int64_t kMostSteps = 100'000;  // of a window
+constexpr std::uint64_t kMostUnitsListed = 4'000'000;
 
 std::unexpected<Error> bad_option(std::string message, const std::string& uri) {
   return fail(ErrorCode::kInvalidArgument, std::move(message), {uri, -1, -1, -1});
@@ -88,7 +89,8 @@ class ZarrSource final : public Source {
   std::uint64_t stored_bytes() const override { return sample_bytes_ * size_; }
   std::uint64_t stored_bytes_of(std::uint64_t) const override { return sample_bytes_; }
   std::shared_ptr<const StorageUnits> units() const override { return units_; }
-  bool shares_units() const override { return units_ != nullptr; }
+  std::uint64_t unit_samples() const override { return unit_samples_; }
+  bool shares_units() const override { return unit_samples_ > 1; }
   const Store& store() const override { return *store_; }
 
  private:
@@ -112,7 +114,7 @@ class ZarrSource final : public Source {
   std::vector<FieldInfo> infos_;
   IndexRun samples_;              // of the sample dimension
   std::int64_t first_valid_ = 0;  // the first that has all steps of its window
-  std::uint64_t size_ = 0, sample_bytes_ = 0, fingerprint_ = 0;
+  std::uint64_t size_ = 0, sample_bytes_ = 0, fingerprint_ = 0, unit_samples_ = 1;
   std::shared_ptr<const StorageUnits> units_;
 };
 
@@ -172,7 +174,8 @@ Status ZarrSource::find_samples(const ZarrOptions& options) {
   return {};
 }
 
-// Samples whose own entries stand in one chunk of the largest variable.
+// Samples whose own entries stand in one chunk of the largest variable. A list of units beyond all measure is
+// not made: then every so many samples are a unit, whether or not they begin with a chunk.
 void ZarrSource::find_units() {
   std::int64_t length = 1;
   std::uint64_t most = 0;
@@ -185,12 +188,14 @@ void ZarrSource::find_units() {
     length = variable.array.data->chunk_shape()[static_cast<std::size_t>(variable.sample_axis)];
   }
   if (length <= samples_.step) return;
+  unit_samples_ = static_cast<std::uint64_t>(length / samples_.step);
+  if (size_ / unit_samples_ > kMostUnitsListed) return;
   auto units = std::make_shared<StorageUnits>();
-  std::int64_t last = -1;
-  for (std::uint64_t sample = 0; sample < size_; ++sample) {
-    const std::int64_t unit = index_of(sample) / length;
-    if (unit != last) units->first_sample.push_back(sample);
-    last = unit;
+  for (std::uint64_t sample = 0; sample < size_;) {
+    units->first_sample.push_back(sample);
+    // The first sample whose own entry stands in a later chunk.
+    const std::int64_t end = (index_of(sample) / length + 1) * length;
+    sample += static_cast<std::uint64_t>((end - index_of(sample) + samples_.step - 1) / samples_.step);
   }
   units->first_sample.push_back(size_);
   units_ = std::move(units);
@@ -203,6 +208,9 @@ Status ZarrSource::add_field(std::string name, std::vector<std::size_t> variable
   field.has_steps = has_steps;
   field.is_stack = is_stack;
   Shape& shape = field.layout.spec.shape;
+  field.layout.channel_axis = is_stack ? (has_steps ? 1 : 0) : -1;
+  // Of one variable without steps, axes before the last two may be levels or channels.
+  if (!is_stack && !has_steps) field.layout.channel_axis.reset();
   if (has_steps) shape.push_back(static_cast<std::int64_t>(steps.size()));
   field.layout.spec.dtype = variables_[variables.front()].dtype();
   if (is_stack) {
@@ -304,32 +312,49 @@ void ZarrSource::add_boxes(const Variable& variable, std::size_t number, std::in
 
 // ---- opening
 
-// Without being told: arrays that have the sample dimension and are no coordinates.
+bool is_coordinate(const ZarrArray& array) {
+  return array.dimensions == std::vector<std::string>{array.name};
+}
+
+// Without being told: arrays that have the sample dimension and are no coordinates. The dimension, if it is a
+// number, is that axis of the array with the most axes.
 Result<std::vector<std::string>> choose_variables(const ZarrNode& node, const ZarrOptions& options,
-                                                  const std::string& uri) {
-  if (!options.variables.empty()) return options.variables;
+                                                  const std::string& uri, std::string& dimension) {
   if (node.arrays().empty())
     return bad_option("the arrays of this group cannot be listed; name them by variables=", uri);
-  std::vector<std::string> names;
-  std::string dimension;
-  if (const auto* name = std::get_if<std::string>(&options.sample_dim)) dimension = *name;
-  for (const std::string& name : node.arrays()) {
-    auto array = node.array(name);
-    if (!array) continue;  // one of a kind that is not read, such as strings
-    const Shape& shape = array->data->spec().shape;
-    const bool is_coordinate = shape.size() == 1 && array->dimensions == std::vector<std::string>{name};
-    if (shape.size() < 2 || is_coordinate) continue;
-    if (!dimension.empty() && std::ranges::find(array->dimensions, dimension) == array->dimensions.end())
-      continue;
-    names.push_back(name);
+  std::vector<ZarrArray> arrays;
+  std::set<std::string> dimensions;
+  for (const std::string& name : node.arrays())
+    if (auto array = node.array(name)) {  // or it is of a kind that is not read, such as strings
+      dimensions.insert(array->dimensions.begin(), array->dimensions.end());
+      if (!is_coordinate(*array)) arrays.push_back(std::move(*array));
+    }
+  if (const auto* axis = std::get_if<int>(&options.sample_dim)) {
+    const auto largest = std::ranges::max_element(
+        arrays, {}, [](const ZarrArray& array) { return array.data->spec().shape.size(); });
+    const int rank = largest == arrays.end() ? 0 : static_cast<int>(largest->dimensions.size());
+    const int place = *axis < 0 ? *axis + rank : *axis;
+    if (place >= 0 && place < rank) dimension = largest->dimensions[static_cast<std::size_t>(place)];
+  } else {
+    dimension = std::get<std::string>(options.sample_dim);
   }
-  if (names.empty())
-    return bad_option(fmt::format("no array of this group {}; there are: {}",
-                                  dimension.empty() ? "has two axes or more"
-                                                    : fmt::format("has the dimension \"{}\"", dimension),
-                                  fmt::join(node.arrays(), ", ")),
-                      uri);
-  return names;
+  std::vector<std::string> names;
+  for (const ZarrArray& array : arrays) {
+    const bool is_meant = dimension.empty()
+                              ? array.data->spec().shape.size() > 1
+                              : std::ranges::find(array.dimensions, dimension) != array.dimensions.end();
+    if (is_meant) names.push_back(array.name);
+  }
+  if (!names.empty()) return names;
+  const std::vector<std::string> known(dimensions.begin(), dimensions.end());
+  const auto near = nearest_name(dimension, known);
+  return bad_option(
+      dimension.empty()
+          ? fmt::format("no array of this group has two axes or more; there are: {}",
+                        fmt::join(node.arrays(), ", "))
+          : fmt::format("no array has the dimension \"{}\"{}; there are the dimensions {}", dimension,
+                        near ? fmt::format(" (did you mean \"{}\"?)", *near) : "", fmt::join(known, ", ")),
+      uri);
 }
 
 }  // namespace
@@ -337,18 +362,24 @@ Result<std::vector<std::string>> choose_variables(const ZarrNode& node, const Za
 Result<SourcePtr> open_zarr(const std::string& uri, const ZarrOptions& options) {
   auto store = make_store_for(uri);
   if (!store) return std::unexpected(std::move(store).error());
+  if (uri.find("://") == std::string::npos && !(*store)->stat(uri))
+    return fail(ErrorCode::kNotFound, "no such file or folder", {uri, -1, -1, -1});
   const auto node = ZarrNode::open(*store, uri, {options.missing == MissingChunk::kError});
   if (!node) return std::unexpected(node.error());
   std::vector<std::string> names = {""};
-  if (!node->is_array()) {
-    auto chosen = choose_variables(*node, options, uri);
+  ZarrOptions named = options;
+  if (node->is_array() && !options.variables.empty())
+    return bad_option("this is one array, not a group: variables= does not apply", uri);
+  if (!options.variables.empty()) {
+    names = options.variables;
+  } else if (!node->is_array()) {
+    std::string dimension;
+    auto chosen = choose_variables(*node, options, uri, dimension);
     if (!chosen) return std::unexpected(std::move(chosen).error());
     names = std::move(*chosen);
-  } else if (!options.variables.empty()) {
-    return bad_option("this is one array, not a group: variables= does not apply", uri);
+    if (!dimension.empty()) named.sample_dim = dimension;
   }
   std::vector<Variable> variables;
-  ZarrOptions named = options;
   for (const std::string& name : names) {
     if (std::ranges::count(names, name) > 1)
       return bad_option(fmt::format("variable {} is named twice", name), uri);

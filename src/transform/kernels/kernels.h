@@ -45,10 +45,17 @@ struct Kernels {
 
   // Contiguous float32 to float32 (with scale and bias), float16 and bfloat16.
   void (*scale_f32)(const float* in, float* out, std::size_t count, float scale, float bias);
-  // Stored numbers to values: in[i] * scale + bias; `instead` where in[i] is `missing` (or, of floats,
-  // no number at all).
-  void (*u16_to_f32)(const std::uint16_t* in, float* out, std::size_t count, float scale, float bias);
-  void (*i16_to_f32)(const std::int16_t* in, float* out, std::size_t count, float scale, float bias);
+  // Rows of stored numbers to values: in[i] * scale + bias. Strides in items.
+  void (*rows_u8_to_f32)(const std::uint8_t* in, std::ptrdiff_t in_stride, float* out,
+                         std::ptrdiff_t out_stride, std::size_t rows, std::size_t count, float scale,
+                         float bias);
+  void (*rows_u16_to_f32)(const std::uint16_t* in, std::ptrdiff_t in_stride, float* out,
+                          std::ptrdiff_t out_stride, std::size_t rows, std::size_t count, float scale,
+                          float bias);
+  void (*rows_i16_to_f32)(const std::int16_t* in, std::ptrdiff_t in_stride, float* out,
+                          std::ptrdiff_t out_stride, std::size_t rows, std::size_t count, float scale,
+                          float bias);
+  // The same, but `instead` where in[i] is `missing` (or, of floats, no number at all).
   void (*coded_i16_to_f32)(const std::int16_t* in, float* out, std::size_t count, float scale, float bias,
                            std::int16_t missing, float instead);
   void (*coded_f32_to_f32)(const float* in, float* out, std::size_t count, float scale, float bias,

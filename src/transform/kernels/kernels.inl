@@ -207,12 +207,14 @@ void scale_f32(const float* in, float* out, std::size_t count, float scale, floa
   for (std::size_t i = 0; i < count; ++i) out[i] = in[i] * scale + bias;
 }
 
-void u16_to_f32(const std::uint16_t* in, float* __restrict out, std::size_t count, float scale, float bias) {
-  for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<float>(in[i]) * scale + bias;
-}
-
-void i16_to_f32(const std::int16_t* in, float* __restrict out, std::size_t count, float scale, float bias) {
-  for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<float>(in[i]) * scale + bias;
+template <typename T>
+void rows_to_f32(const T* in, std::ptrdiff_t in_stride, float* out, std::ptrdiff_t out_stride,
+                 std::size_t rows, std::size_t count, float scale, float bias) {
+  for (std::size_t row = 0; row < rows; ++row) {
+    const T* from = in + static_cast<std::ptrdiff_t>(row) * in_stride;
+    float* __restrict to = out + static_cast<std::ptrdiff_t>(row) * out_stride;
+    for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]) * scale + bias;
+  }
 }
 
 void coded_i16_to_f32(const std::int16_t* in, float* __restrict out, std::size_t count, float scale,
@@ -239,16 +241,27 @@ void f32_to_bf16(const float* in, std::uint16_t* __restrict out, std::size_t cou
 
 extern const Kernels KERNEL_SET;
 const Kernels KERNEL_SET = {
-    KERNEL_NAME,          blend_rows<std::uint8_t>,
-    blend_rows<float>,    blend_columns_u8<4, blend_columns_x4_f32>,
-    blend_columns_x4_f32, blend_columns_u8<1, blend_columns_x1_f32>,
-    blend_columns_x1_f32, channel_to_f32,
-    channel_to_f16,       channel_to_bf16,
-    channel_to_u8,        pack_rgb_u8,
-    pack_rgb_f32,         scale_f32,
-    u16_to_f32,           i16_to_f32,
-    coded_i16_to_f32,     coded_f32_to_f32,
-    f32_to_f16,           f32_to_bf16,
+    KERNEL_NAME,
+    blend_rows<std::uint8_t>,
+    blend_rows<float>,
+    blend_columns_u8<4, blend_columns_x4_f32>,
+    blend_columns_x4_f32,
+    blend_columns_u8<1, blend_columns_x1_f32>,
+    blend_columns_x1_f32,
+    channel_to_f32,
+    channel_to_f16,
+    channel_to_bf16,
+    channel_to_u8,
+    pack_rgb_u8,
+    pack_rgb_f32,
+    scale_f32,
+    rows_to_f32<std::uint8_t>,
+    rows_to_f32<std::uint16_t>,
+    rows_to_f32<std::int16_t>,
+    coded_i16_to_f32,
+    coded_f32_to_f32,
+    f32_to_f16,
+    f32_to_bf16,
 };
 
 }  // namespace penstock

@@ -22,7 +22,9 @@ class ChunkShelfTest : public testing::Test {
       std::memset(got->bytes.data(), static_cast<int>(chunk.number), got->bytes.size());
       shelf.publish(chunk);
     }
-    if (got->kind == Kind::kReady) EXPECT_EQ(got->bytes[0], std::byte(chunk.number));
+    if (got->kind == Kind::kReady) {
+      EXPECT_EQ(got->bytes[0], std::byte(chunk.number));
+    }
     if (got->kind == Kind::kDecode || got->kind == Kind::kReady) shelf.release(chunk);
     return got->kind;
   }
@@ -54,7 +56,9 @@ TEST_F(ChunkShelfTest, the_chunk_that_is_wanted_last_goes_first) {
   EXPECT_EQ(claim(0, kC), Kind::kDecode) << "in the place of B";
   EXPECT_EQ(claim(5, kA), Kind::kReady);
   EXPECT_EQ(claim(6, kC), Kind::kReady);
-  EXPECT_EQ(claim(9, kB), Kind::kDecode) << "A and C have no further use but theirs";
+  EXPECT_EQ(claim(9, kB), Kind::kAlone) << "A and C are wanted sooner";
+  shelf.finish(5, std::vector{kA});
+  EXPECT_EQ(claim(9, kB), Kind::kDecode) << "A has no further use";
   EXPECT_LE(ledger->used(), 200u);
 }
 

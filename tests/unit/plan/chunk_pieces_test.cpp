@@ -13,7 +13,8 @@ namespace {
 // Only its shape matters here.
 class ShapeOnly final : public ChunkedArray {
  public:
-  ShapeOnly(Shape shape, Shape chunk) : ChunkedArray("shape", {DType::kInt32, std::move(shape)}, std::move(chunk)) {}
+  ShapeOnly(Shape shape, Shape chunk)
+      : ChunkedArray("shape", {DType::kInt32, std::move(shape)}, std::move(chunk)) {}
   Shape chunk_strides(std::uint64_t) const override { return {}; }
   std::size_t chunk_bytes(std::uint64_t) const override { return 0; }
   bool swap_bytes() const override { return false; }

@@ -101,7 +101,7 @@ TEST_F(OpenSource, what_this_version_does_not_read_is_said) {
   EXPECT_EQ(open_source(folder_ / "x.rar", options()).error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(open_source("", options()).error().code, ErrorCode::kInvalidArgument);
   OpenOptions o = options();
-  o.kind = "zarr";
+  o.kind = "parquet";
   EXPECT_EQ(open_source(folder_.path(), o).error().code, ErrorCode::kInvalidArgument);
 }
 
