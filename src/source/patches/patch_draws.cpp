@@ -101,6 +101,8 @@ Status PatchDraws::find_foreground(const PatchOptions& options) {
         ErrorCode::kNotFound,
         fmt::format("no patch was found with min_foreground={} of its labels not 0", options.min_foreground),
         {volumes_.arrays()[volumes_.volumes().front().label]->uri(), -1, -1, -1});
+  turns_ = {0};
+  for (const Live& live : live_) turns_.push_back(turns_.back() + weights_[volume_of(live.region)]);
   return {};
 }
 
