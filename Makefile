@@ -50,7 +50,7 @@ $(VENV)/.installed: $(VENV)/.created $(SOURCES)
 	@$(PIP) install --no-build-isolation --no-deps --force-reinstall .
 	@touch $@
 
-$(VENV)/.test-packages: $(VENV)/.created
+$(VENV)/.test-packages: Makefile $(VENV)/.created
 	@$(PIP) install pytest hypothesis pillow webdataset torch==2.13.0 jax zarr tensorstore zarrs xarray tifffile
 	@touch $@
 
