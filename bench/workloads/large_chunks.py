@@ -74,7 +74,7 @@ def measure(peer, store, whole=False):
     if not whole:
         return {"samples_per_second": partial_epoch(peer, store)}
     started = time.perf_counter()
-    loader = peer.loader(store, BATCH, THREADS)
+    loader = getattr(peer, "small_loader", peer.loader)(store, BATCH, THREADS)
     values = {"samples_per_second": whole_epoch(loader, store, started)}
     values["design_effect"] = shared_chunks(loader, store)
     reported = found_in(loader.stats(), "design_effect") if hasattr(loader, "stats") else None

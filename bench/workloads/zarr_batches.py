@@ -39,7 +39,7 @@ WORKLOAD = Workload(
     "480 samples of float32 16x181x360 (4.2 MB each), ms a batch, two threads or workers. Zarr v2 is compressed by "
     "Blosc (lz4, shuffle), v3 by Zstandard 1; a chunk holds a whole sample (c16) or one of its 16 channels (c1), "
     "shards hold 16 samples of such channels. Penstock and torch: the mean over shuffled epochs, the first quarter of "
-    "each left out; Penstock has memory=256MiB. The others are asked for random samples, batch after batch; their "
+    "each left out. The others are asked for random samples, batch after batch; their "
     "median. xbatcher cannot take free choices: its batch is a run of neighbours. Values are compared with what was "
     "written. First batch: from opening the store, the first one of the process, imports apart.",
     list(cases()),
