@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 
 #include "transform/op.h"
 
@@ -107,7 +108,7 @@ Result<bool> ChunkAssembler::try_need(std::uint64_t position, Need& need) {
       upcoming_->counters().reused.fetch_add(1, std::memory_order_relaxed);
       break;
     case ChunkClaim::Kind::kDecode:
-      if (auto made = decode_into(need.chunk, claim->bytes); !made) {
+      if (auto made = decode_shared(need.chunk, claim->bytes); !made) {
         Error error = std::move(made).error();
         if (error.where.uri.empty()) error.where = where_;
         shelf.fail(need.chunk, error);
@@ -146,6 +147,15 @@ Result<ConstBytes> ChunkAssembler::read(const ChunkedArray& array, const ObjectR
   where_.length = static_cast<std::int64_t>(got->bytes.size());
   clock_.mark(Stage::kRead, got->bytes.size());
   return ConstBytes(got->bytes);
+}
+
+// Others may wait for this chunk: whatever happens, it comes to an end.
+Status ChunkAssembler::decode_shared(const ChunkId& chunk, MutableBytes out) {
+  try {
+    return decode_into(chunk, out);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kNoMemory, "the system has no memory left");
+  }
 }
 
 // The whole chunk, wherever it comes from.

@@ -51,6 +51,7 @@ class ChunkAssembler {
   Status use_alone(const Need& need);
   Status use_part(const Need& need, const ChunkPlace& place);
   Status decode_into(const ChunkId& chunk, MutableBytes out);
+  Status decode_shared(const ChunkId& chunk, MutableBytes out);
   Status scatter_all(const Need& need, ConstBytes chunk, std::size_t first_byte);
   Result<ConstBytes> read(const ChunkedArray& array, const ObjectRead& wanted);
   // All but where it is copied from, which is byte `from_byte` of the decoded chunk.

@@ -49,8 +49,8 @@ def test_an_example_learns_its_data(tmp_path, script):
 
 @pytest.mark.slow
 def test_patches_are_learnt_and_put_together_again(tmp_path):
-    printed = run(tmp_path, "segment_volume.py", "--epochs", 3, "--patches", 128, "--output", "found.npy")
-    check_that_it_learns(printed, epochs=3)
+    printed = run(tmp_path, "segment_volume.py", "--epochs", 6, "--patches", 128, "--output", "found.npy")
+    check_that_it_learns(printed, epochs=6)
     visits = re.search(r"each place in (\d+) to (\d+), dice ([0-9.]+)$", printed, re.MULTILINE)
     assert visits and int(visits[1]) == 1 and int(visits[2]) == 8 and float(visits[3]) > 0.5, printed
     assert np.load(tmp_path / "found.npy").shape == (48, 96, 96)
