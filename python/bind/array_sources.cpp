@@ -16,8 +16,6 @@ using namespace nb::literals;
 namespace penstock::python {
 namespace {
 
-std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
-
 std::vector<std::string> texts_of(const std::vector<nb::bytes>& list) {
   std::vector<std::string> out;
   for (const nb::bytes& bytes : list) out.push_back(text_of(bytes));
@@ -97,8 +95,8 @@ SourceHandle open_patches_source(const std::vector<nb::bytes>& volumes, std::vec
 void bind_array_sources(nb::module_& m) {
   m.def("open_zarr", &open_zarr_source, "uri"_a, nb::kw_only(), "variables"_a, "sample_dim"_a, "history"_a,
         "horizon"_a, "select"_a, "stack"_a, "decode_cf"_a, "nan"_a, "missing_is_error"_a);
-  m.def("open_patches", &open_patches_source, "volumes"_a, nb::kw_only(), "size"_a, "per_epoch"_a, "overlap"_a,
-        "labels"_a, "min_foreground"_a, "missing_is_error"_a, "progress"_a);
+  m.def("open_patches", &open_patches_source, "volumes"_a, nb::kw_only(), "size"_a, "per_epoch"_a,
+        "overlap"_a, "labels"_a, "min_foreground"_a, "missing_is_error"_a, "progress"_a);
 }
 
 }  // namespace penstock::python

@@ -18,8 +18,6 @@ using namespace nb::literals;
 namespace penstock::python {
 namespace {
 
-std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
-
 SourceHandle open(const nb::bytes& uri, const std::string& kind, const nb::bytes& masks,
                   const nb::bytes& root, std::vector<std::pair<std::string, std::string>> columns,
                   std::map<std::string, std::string> field_kinds, bool verify, bool keep_index,

@@ -1,6 +1,10 @@
 // What Python holds of a source.
 #pragma once
 
+#include <nanobind/nanobind.h>
+
+#include <string>
+
 #include "penstock/source.h"
 
 namespace penstock::python {
@@ -9,5 +13,8 @@ namespace penstock::python {
 struct SourceHandle {
   SourcePtr source;
 };
+
+// Paths come as bytes: they need not be text.
+inline std::string text_of(const nanobind::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
 }  // namespace penstock::python

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/random.h"
-#include "decode/npy.h"
+#include "source/npy_file.h"
 
 namespace penstock {
 namespace {
@@ -64,38 +64,20 @@ class NpySource final : public Source {
 
 Result<SourcePtr> make_npy_source(std::shared_ptr<const Store> store, const std::string& uri,
                                   const std::string& path) {
-  const auto at_file = [&](Error error, std::uint64_t length) {
-    error.where = {uri, 0, static_cast<std::int64_t>(length), -1};
-    return std::unexpected(std::move(error));
+  const auto file = open_npy_file(*store, uri, path);
+  if (!file) return std::unexpected(file.error());
+  const NpyHeader& header = file->header;
+  const auto refuse = [&](ErrorCode code, const char* message) {
+    return fail(code, message, {uri, 0, static_cast<std::int64_t>(header.data_offset), -1});
   };
-  auto object = store->open(path);
-  if (!object) return std::unexpected(std::move(object).error());
-  const ObjectVersion version = (*object)->version();
-  std::array<std::byte, kNpyPrefix> prefix{};
-  const std::size_t there = std::min<std::uint64_t>(version.size, prefix.size());
-  PENSTOCK_CHECK((*object)->read_at(0, MutableBytes(prefix).first(there)));
-  const auto header_bytes = npy_header_size(ConstBytes(prefix).first(there), Limits{});
-  if (!header_bytes) return at_file(header_bytes.error(), there);
-  std::vector<std::byte> bytes(std::min<std::uint64_t>(*header_bytes, version.size));
-  PENSTOCK_CHECK((*object)->read_at(0, bytes));
-  const auto header = parse_npy_header(bytes, Limits{});
-  if (!header) return at_file(header.error(), bytes.size());
-  if (const auto fits = check_npy_size(*header, version.size); !fits)
-    return at_file(fits.error(), version.size);
-  if (header->array.shape.empty())
-    return at_file(
-        {ErrorCode::kShapeMismatch, "a single number; samples are entries of the first axis", {}, false},
-        bytes.size());
-  if (header->fortran_order)
-    return at_file({ErrorCode::kUnsupported,
-                    "Fortran order scatters each sample over the file; save it with "
-                    "numpy.ascontiguousarray",
-                    {},
-                    false},
-                   bytes.size());
-  if (header->array.shape.front() == 0)
-    return at_file({ErrorCode::kNotFound, "the array has no samples", {}, false}, bytes.size());
-  return std::make_shared<NpySource>(std::move(store), uri, path, version, *header);
+  if (header.array.shape.empty())
+    return refuse(ErrorCode::kShapeMismatch, "a single number; samples are entries of the first axis");
+  if (header.fortran_order)
+    return refuse(ErrorCode::kUnsupported,
+                  "Fortran order scatters each sample over the file; save it with "
+                  "numpy.ascontiguousarray");
+  if (header.array.shape.front() == 0) return refuse(ErrorCode::kNotFound, "the array has no samples");
+  return std::make_shared<NpySource>(std::move(store), uri, path, file->version, header);
 }
 
 }  // namespace penstock

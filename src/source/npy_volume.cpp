@@ -6,7 +6,7 @@
 #include <array>
 #include <cstring>
 
-#include "decode/npy.h"
+#include "source/npy_file.h"
 
 namespace penstock {
 namespace {
@@ -129,29 +129,15 @@ class NpyVolume final : public ChunkedArray {
 
 Result<ChunkedArrayPtr> open_npy_volume(std::shared_ptr<const Store> store, const std::string& uri,
                                         const std::string& key) {
-  const auto at_file = [&](Error error, std::uint64_t length) {
-    error.where = {uri, 0, static_cast<std::int64_t>(length), -1};
-    return std::unexpected(std::move(error));
+  const auto file = open_npy_file(*store, uri, key);
+  if (!file) return std::unexpected(file.error());
+  const NpyHeader& header = file->header;
+  const auto refuse = [&](ErrorCode code, const char* message) {
+    return fail(code, message, {uri, 0, static_cast<std::int64_t>(header.data_offset), -1});
   };
-  auto object = store->open(key);
-  if (!object) return std::unexpected(std::move(object).error());
-  const ObjectVersion version = (*object)->version();
-  std::array<std::byte, kNpyPrefix> prefix{};
-  const std::size_t there = std::min<std::uint64_t>(version.size, prefix.size());
-  PENSTOCK_CHECK((*object)->read_at(0, MutableBytes(prefix).first(there)));
-  const auto header_bytes = npy_header_size(ConstBytes(prefix).first(there), Limits{});
-  if (!header_bytes) return at_file(header_bytes.error(), there);
-  std::vector<std::byte> bytes(std::min<std::uint64_t>(*header_bytes, version.size));
-  PENSTOCK_CHECK((*object)->read_at(0, bytes));
-  const auto header = parse_npy_header(bytes, Limits{});
-  if (!header) return at_file(header.error(), bytes.size());
-  if (const auto fits = check_npy_size(*header, version.size); !fits)
-    return at_file(fits.error(), version.size);
-  if (header->array.shape.empty())
-    return at_file({ErrorCode::kShapeMismatch, "a single number has no patches", {}, false}, bytes.size());
-  if (header->data_bytes() == 0)
-    return at_file({ErrorCode::kNotFound, "the array has no elements", {}, false}, bytes.size());
-  return std::make_shared<NpyVolume>(std::move(store), uri, key, version, *header);
+  if (header.array.shape.empty()) return refuse(ErrorCode::kShapeMismatch, "a single number has no patches");
+  if (header.data_bytes() == 0) return refuse(ErrorCode::kNotFound, "the array has no elements");
+  return std::make_shared<NpyVolume>(std::move(store), uri, key, file->version, header);
 }
 
 }  // namespace penstock
