@@ -8,16 +8,14 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
-#include <atomic>
 #include <chrono>
-#include <mutex>
-#include <thread>
 #include <type_traits>
 
 #include "arrays.h"
 #include "bind.h"
 #include "errors.h"
 #include "penstock/ranks.h"
+#include "shared_loader.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -29,7 +27,6 @@ SourcePtr source_of(nb::handle handle);
 namespace {
 
 constexpr auto kBetweenSignals = std::chrono::milliseconds(50);  // Ctrl-C is seen this soon
-constexpr auto kLetOthersIn = std::chrono::milliseconds(1);
 
 using FieldSteps = std::tuple<std::string, std::vector<Transform>, std::string>;  // name, steps, derive_from
 
@@ -76,54 +73,22 @@ void add_counts(nb::dict& out, const Counts& counts) {
   out["batches"] = counts.batches;
 }
 
-// Loaders that are being taken apart by threads of their own (see ~LoaderHandle). The interpreter must
-// not end before them: their workers may be waiting for it.
-std::atomic<int> teardowns_elsewhere{0};
-
-void wait_for_teardowns() {
-  nb::gil_scoped_release release;
-  while (teardowns_elsewhere > 0) std::this_thread::sleep_for(kLetOthersIn);
-}
-
-// The loader as Python sees it: waits without the GIL, looks for Ctrl-C meanwhile. Python threads
-// may share it, the engine's loader has one consumer: hence the mutex, never taken under the GIL.
+// The loader as Python sees it: looks for Ctrl-C while it waits.
 class LoaderHandle {
  public:
-  explicit LoaderHandle(std::unique_ptr<Loader> loader)
-      : shared_(new Shared{std::move(loader), {}, {}, {}}) {}
+  explicit LoaderHandle(std::unique_ptr<Loader> loader) : shared_(share_loader(std::move(loader))) {}
   LoaderHandle(LoaderHandle&&) = default;
   ~LoaderHandle() {
-    if (shared_ && Loader::is_worker_thread()) {
-      // Garbage was collected inside a Map: a worker cannot wait for itself, another thread can.
-      ++teardowns_elsewhere;
-      std::thread([shared = std::move(shared_)]() mutable {
-        shared.reset();
-        --teardowns_elsewhere;
-      }).detach();
-      return;
-    }
-    close();
+    if (shared_) drop_loader(std::move(shared_));
   }
 
-  // Also lets other threads come back from waiting: one that still waits for the GIL when the
-  // interpreter ends would be killed in the middle of C++.
   void close() {
-    if (!shared_) return;
+    if (shared_->abandoned()) return;
     if (Loader::is_worker_thread())
       raise({ErrorCode::kInvalidArgument, "a loader cannot be closed from inside its own Map", {}, false});
     nb::gil_scoped_release release;
-    {
-      ++shared_->waiting;
-      const std::lock_guard lock(shared_->in_use);
-      --shared_->waiting;
-      shared_->loader->close();
-    }
-    while (shared_->users > 0) std::this_thread::sleep_for(kLetOthersIn);
+    shared_->close();
   }
-
-  // In a forked child the workers do not exist: nothing of the loader may be touched, not even to
-  // destroy it.
-  void abandon() { (void)shared_.release(); }
 
   void start_epoch() {
     value_or_raise(use([](Loader& loader) { return loader.start_epoch(); }));
@@ -138,11 +103,7 @@ class LoaderHandle {
       if (got == Loader::Next::kEnd) return nb::none();
       if (got == Loader::Next::kBatch) break;
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      if (shared_->waiting > 0) {
-        const User user(shared_->users);
-        nb::gil_scoped_release release;
-        std::this_thread::sleep_for(kLetOthersIn);
-      }
+      shared_->let_others_in();
     }
     nb::list out;
     const auto as_array = as_numpy ? numpy_array : dlpack_array;
@@ -272,31 +233,12 @@ class LoaderHandle {
   }
 
  private:
-  struct Shared {
-    std::unique_ptr<Loader> loader;
-    std::mutex in_use;
-    std::atomic<int> waiting;  // for the mutex
-    std::atomic<int> users;    // inside use(), GIL and all
-  };
-
-  struct User {
-    explicit User(std::atomic<int>& users) : users(users) { ++users; }
-    ~User() { --users; }
-    std::atomic<int>& users;
-  };
-
   template <typename Function>
   std::invoke_result_t<Function, Loader&> use(Function function) const {
-    if (!shared_) raise({ErrorCode::kInvalidArgument, "this loader was made in another process", {}, false});
-    const User user(shared_->users);
-    nb::gil_scoped_release release;
-    ++shared_->waiting;
-    const std::lock_guard lock(shared_->in_use);
-    --shared_->waiting;
-    return function(*shared_->loader);
+    return shared_->use(std::move(function));
   }
 
-  std::unique_ptr<Shared> shared_;
+  SharedLoaderPtr shared_;
 };
 
 LoaderHandle open(nb::handle source, std::uint64_t batch_size, std::vector<std::string> fields,
@@ -367,9 +309,9 @@ void bind_loader(nb::module_& m) {
       .def("stats", &LoaderHandle::stats)
       .def("field_names", &LoaderHandle::field_names)
       .def("sample_fields", &LoaderHandle::sample_fields)
-      .def("close", &LoaderHandle::close)
-      .def("abandon", &LoaderHandle::abandon);
-  m.def("wait_for_teardowns", &wait_for_teardowns);
+      .def("close", &LoaderHandle::close);
+  m.def("close_all_loaders", &close_all_loaders);
+  m.def("abandon_all_loaders", &abandon_all_loaders);
   m.def("ranks_from_environment", [] {
     const RankInfo info = ranks_from_environment();
     return std::tuple{info.rank, info.world_size, info.local_ranks, info.found_by};

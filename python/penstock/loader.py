@@ -7,7 +7,6 @@ import difflib
 import json
 import logging
 import os
-import weakref
 from typing import Any, Callable, Iterator, Mapping, Sequence, Union
 
 from . import _core
@@ -24,8 +23,6 @@ log = logging.getLogger("penstock")
 _OTHER_NAMES = {"num_workers": "threads", "workers": "threads", "prefetch_factor": "prefetch",
                 "collate_fn": "collate", "pin_memory": "device", "transforms": "transform",
                 "batch": "batch_size", "cache_size": "cache", "generator": "seed"}
-
-_alive: "weakref.WeakSet[Loader]" = weakref.WeakSet()
 
 
 class Loader:
@@ -137,7 +134,6 @@ class Loader:
         self._epoch_token = object()
         self._process = os.getpid()
         self._closed = False
-        _alive.add(self)
         if len(self._core) == 0:
             log.warning("no batches: %d samples on %d ranks, batch_size=%d, drop_last=%s", len(self.source),
                         self._slice_world, batch_size, drop_last)
@@ -427,16 +423,5 @@ def _steps(steps: Any, field: str) -> list:
     return steps
 
 
-def _close_all() -> None:
-    for loader in list(_alive):
-        loader.close()
-    _core.wait_for_teardowns()
-
-
-def _abandon_all() -> None:
-    for loader in list(_alive):
-        loader._core.abandon()
-
-
-atexit.register(_close_all)
-os.register_at_fork(after_in_child=_abandon_all)
+atexit.register(_core.close_all_loaders)
+os.register_at_fork(after_in_child=_core.abandon_all_loaders)
