@@ -6,13 +6,15 @@ VENV    := .venv
 PIP     := $(VENV)/bin/pip --disable-pip-version-check -q
 STAMPS  := build/stamps
 SOURCES := $(shell find src include cli python -type f -not -name '*.pyc' 2>/dev/null) CMakeLists.txt pyproject.toml
-FUZZ_SECONDS ?= 15
+FUZZ_SECONDS ?= 8
 
 PACKAGES := g++ cmake ninja-build python3 python3-dev python3-venv libjpeg-dev libpng-dev \
 	libwebp-dev libisal-dev zlib1g-dev libzstd-dev libblosc-dev liblz4-dev libdeflate-dev \
 	libtiff-dev libcurl4-openssl-dev libprotozero-dev libfmt-dev libcli11-dev nlohmann-json3-dev
 TEST_PACKAGES := libgtest-dev libgmock-dev clang-19 libclang-rt-19-dev libarchive-tools zstd python3-zarr
 
+# Each step uses all processors by itself, and two steps build in build/asan.
+.NOTPARALLEL:
 .PHONY: help build demo test test-quick test-cpp test-sanitizers test-fuzz test-python bench micro clean
 
 help:
@@ -87,7 +89,7 @@ test-cpp: $(STAMPS)/test-packages
 test-sanitizers: $(STAMPS)/test-packages
 	@for preset in asan tsan; do \
 	  cmake --preset $$preset >/dev/null && cmake --build --preset $$preset --parallel && \
-	  ctest --preset $$preset --output-on-failure || exit 1; done
+	  ctest --preset $$preset --parallel $$(nproc) || exit 1; done
 
 test-fuzz: $(STAMPS)/test-packages $(VENV)/.test-packages
 	@fuzz/run.sh $(FUZZ_SECONDS)

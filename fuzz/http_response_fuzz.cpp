@@ -86,15 +86,18 @@ void check_verdict(const Asked& asked, const Verdict& verdict) {
   promise(verdict.has_body, "a body was asked for");
   if (asked.version && verdict.length) promise(verdict.version == *asked.version, "the version asked for");
   if (!verdict.length)
-    return promise(asked.range.is_whole() || asked.is_first_piece, "only all has no length");
+    return promise(asked.range.is_whole() || (asked.is_piece && asked.range.offset == 0),
+                   "only all has no length");
   promise(*verdict.length <= asked.most_bytes, "no more than expected");
   promise(verdict.offset + *verdict.length <= verdict.version.size, "within the object");
   if (asked.range.from_end)
     promise(verdict.offset + *verdict.length == verdict.version.size && *verdict.length <= asked.range.length,
             "the end");
-  else if (!asked.is_first_piece && asked.range.length != ByteRange::kToTheEnd)
+  else if (!asked.is_piece && asked.range.length != ByteRange::kToTheEnd)
     promise(verdict.offset == asked.range.offset && *verdict.length == asked.range.length,
             "what was asked for");
+  else if (asked.is_piece && asked.range.offset > 0)
+    promise(verdict.offset == asked.range.offset && *verdict.length <= asked.range.length, "a piece");
 }
 
 }  // namespace
@@ -110,8 +113,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   asked.method = static_cast<Asked::Method>(method % 4);
   asked.range = {flags & 1 ? 0 : offset, flags & 2 ? ByteRange::kToTheEnd : length + 1, false};
   if (flags & 4) asked.range = {0, length + 1, true};
-  asked.is_first_piece = (flags & 8) != 0;
-  if (asked.is_first_piece) asked.range = {0, length + 1, false};
+  asked.is_piece = (flags & 8) != 0;
+  if (asked.is_piece) asked.range = {(flags & 64) != 0 ? offset : 0, length + 1, false};
   if (flags & 16) asked.version = ObjectVersion{total, 0};
   asked.most_bytes = flags & 32 ? UINT64_MAX : most;
 

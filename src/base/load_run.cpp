@@ -5,20 +5,10 @@
 #include <bit>
 #include <cstring>
 
+#include "base/half_float.h"
+
 namespace penstock {
 namespace {
-
-float half_to_float(std::uint16_t half) {
-  const std::uint32_t sign = std::uint32_t{half & 0x8000u} << 16, magnitude = half & 0x7FFFu;
-  std::uint32_t bits;
-  if (magnitude >= 0x7C00u)
-    bits = (magnitude << 13) + (112u << 23) + (112u << 23);  // infinity, not-a-number
-  else if (magnitude >= 0x0400u)
-    bits = (magnitude << 13) + (112u << 23);
-  else
-    bits = std::bit_cast<std::uint32_t>(static_cast<float>(magnitude) * 0x1p-24f);
-  return std::bit_cast<float>(bits | sign);
-}
 
 template <typename T>
 T read_item(const std::byte* at, bool swapped) {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-#include "decode/half_float.h"
+#include "base/half_float.h"
 
 namespace penstock {
 namespace {

@@ -158,31 +158,43 @@ Status ChunkAssembler::decode_shared(const ChunkId& chunk, MutableBytes out) {
   }
 }
 
+Result<ChunkPlace> ChunkAssembler::place_of(const ChunkId& chunk) const {
+  const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
+  if (upcoming_ != nullptr && upcoming_->ahead() != nullptr)
+    PENSTOCK_CHECK(upcoming_->ahead()->bring_indexes(array, chunk.number));
+  return array.place(chunk.number);
+}
+
+// An index that does not fit its shard any more is read again by the next who needs it.
+std::unexpected<Error> ChunkAssembler::not_read(const ChunkId& chunk, Error error) const {
+  if (error.code == ErrorCode::kChanged) source_.chunked_arrays()[chunk.array]->forget_index(chunk.number);
+  return std::unexpected(std::move(error));
+}
+
+std::unexpected<Error> ChunkAssembler::not_decoded(const ChunkId& chunk, Error error) const {
+  const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
+  if (error.where.uri.empty()) {
+    const std::int64_t inside = std::max<std::int64_t>(error.where.offset, 0);
+    error.where = where_;
+    error.where.offset += inside;
+  }
+  error.message += fmt::format(" (chunk {} of {})", describe_chunk(array, chunk.number), array.uri());
+  return std::unexpected(std::move(error));
+}
+
 // The whole chunk, wherever it comes from.
 Status ChunkAssembler::decode_into(const ChunkId& chunk, MutableBytes out) {
   const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
-  const auto place = array.place(chunk.number);
+  const auto place = place_of(chunk);
   if (!place) return std::unexpected(place.error());
   bool is_missing = place->is_missing;
   if (!is_missing) {
     const auto encoded = read(array, place->read);
-    if (!encoded && encoded.error().code != ErrorCode::kNotFound) {
-      if (encoded.error().code == ErrorCode::kChanged) array.forget_index(chunk.number);
-      return std::unexpected(encoded.error());
-    }
+    if (!encoded && encoded.error().code != ErrorCode::kNotFound) return not_read(chunk, encoded.error());
     is_missing = !encoded;
-    if (encoded) {
-      if (auto decoded = array.decode(chunk.number, *encoded, out, codecs_); !decoded) {
-        Error error = std::move(decoded).error();
-        if (error.where.uri.empty()) {
-          const std::int64_t inside = std::max<std::int64_t>(error.where.offset, 0);
-          error.where = where_;
-          error.where.offset += inside;
-        }
-        error.message += fmt::format(" (chunk {} of {})", describe_chunk(array, chunk.number), array.uri());
-        return std::unexpected(std::move(error));
-      }
-    }
+    if (encoded)
+      if (auto decoded = array.decode(chunk.number, *encoded, out, codecs_); !decoded)
+        return not_decoded(chunk, std::move(decoded).error());
   }
   if (is_missing) PENSTOCK_CHECK(array.fill_missing(chunk.number, out));
   clock_.mark(Stage::kDecode, out.size());
@@ -198,7 +210,7 @@ Status ChunkAssembler::use_alone(const Need& need) {
   const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
   if (const MutableBytes place = direct_place(need); !place.empty()) return decode_into(need.chunk, place);
   if (need.pieces == 1 && (array.is_plain() || array.decodes_parts())) {
-    const auto place = array.place(need.chunk.number);
+    const auto place = place_of(need.chunk);
     if (!place) return std::unexpected(place.error());
     if (!place->is_missing) return use_part(need, *place);
   }
@@ -225,15 +237,18 @@ Status ChunkAssembler::use_part(const Need& need, const ChunkPlace& place) {
               static_cast<std::int64_t>(stretch.bytes), -1};
     const auto got = array.store().read(
         read, [&](std::size_t bytes) -> Result<MutableBytes> { return part.first(bytes); });
-    if (!got && got.error().code != ErrorCode::kNotFound) return std::unexpected(got.error());
+    if (!got && got.error().code != ErrorCode::kNotFound) return not_read(need.chunk, got.error());
     is_missing = !got;
     clock_.mark(Stage::kRead, stretch.bytes);
   } else {
     const auto encoded = this->read(array, place.read);
-    if (!encoded && encoded.error().code != ErrorCode::kNotFound) return std::unexpected(encoded.error());
+    if (!encoded && encoded.error().code != ErrorCode::kNotFound)
+      return not_read(need.chunk, encoded.error());
     is_missing = !encoded;
     if (encoded)
-      PENSTOCK_CHECK(array.decode_part(need.chunk.number, *encoded, stretch.first_byte, part, codecs_));
+      if (auto decoded = array.decode_part(need.chunk.number, *encoded, stretch.first_byte, part, codecs_);
+          !decoded)
+        return not_decoded(need.chunk, std::move(decoded).error());
   }
   if (is_missing) {
     const auto whole = scratch_.get(kScratchChunk, array.chunk_bytes(need.chunk.number));

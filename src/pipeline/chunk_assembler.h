@@ -49,6 +49,9 @@ class ChunkAssembler {
   void find_needs(std::uint64_t sample, std::span<const ChunkTarget> targets);
   Result<bool> try_need(std::uint64_t position, Need& need);
   Status use_alone(const Need& need);
+  Result<ChunkPlace> place_of(const ChunkId& chunk) const;
+  std::unexpected<Error> not_read(const ChunkId& chunk, Error error) const;
+  std::unexpected<Error> not_decoded(const ChunkId& chunk, Error error) const;
   Status use_part(const Need& need, const ChunkPlace& place);
   Status decode_into(const ChunkId& chunk, MutableBytes out);
   Status decode_shared(const ChunkId& chunk, MutableBytes out);

@@ -61,14 +61,21 @@ std::uint64_t samples_together(const OrderSpec& order) {
   return order.window_units * order.unit_samples;
 }
 
-// For chunks and what is read ahead: all but a few batches and some scratch, or a third, if one batch
-// still fits beside it.
+// For chunks and what is read ahead. Where samples share chunks: all but a few batches and some scratch.
+// Where they do not, few chunks are in use at a time. In any case one batch fits beside it.
 std::uint64_t bytes_to_share(const SamplePlan& plan, const BudgetRequest& request) {
+  const Source& source = *plan.source;
   const std::uint64_t memory = request.budget_bytes, third = memory / 3;
-  const std::uint64_t others =
-      kBatchesBesideChunks * (request.batch_bytes + request.variable_bytes) + memory / 8;
-  const std::uint64_t wanted =
-      plan.source->chunked_arrays().empty() ? third : std::max(third, memory - std::min(memory, others));
+  std::uint64_t wanted = third, chunk = 0;
+  for (const auto& array : source.chunked_arrays())
+    if (array->chunks() > 0) chunk = std::max(chunk, array->chunk_bytes(0));
+  if (chunk > 0 && source.shares_units()) {
+    const std::uint64_t others =
+        kBatchesBesideChunks * (request.batch_bytes + request.variable_bytes) + memory / 8;
+    wanted = std::max(third, memory - std::min(memory, others));
+  } else if (chunk > 0 && source.store().reads_ahead() == 0) {
+    wanted = std::min(third, std::max(memory / 8, 2 * request.threads * chunk));
+  }
   const std::uint64_t least = least_budget(request) + request.shared_bytes;
   return std::min(wanted, memory - std::min(memory, least));
 }

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t kReadsLookedAt = 128;    // to be joined, and to see how much there is to read
 constexpr std::size_t kSamplesLookedAt = 512;  // whose indexes are asked for
+constexpr int kMostIndexTries = 8;  // shards within shards, and indexes that were forgotten meanwhile
 constexpr std::uint64_t kShortestJoined = 64 << 10, kLongestJoined = 4 << 20;
 
 }  // namespace
@@ -54,9 +55,10 @@ void ReadAhead::interrupt() {
   changed_.notify_all();
 }
 
-void ReadAhead::start() {
+void ReadAhead::start(const PositionRange& first_batch) {
   interrupt();
   const std::lock_guard lock(mutex_);
+  first_batch_ = first_batch;
   stop_ = std::stop_source();
   fetches_.clear();
   by_position_.clear();
@@ -73,13 +75,19 @@ void ReadAhead::want(std::uint64_t position, std::span<const ChunkId> chunks) {
 
 void ReadAhead::want(std::uint64_t position, std::vector<ObjectRead> reads) {
   std::unique_lock lock(mutex_);
-  for (ObjectRead& read : reads) add(position, source_.store(), std::move(read));
+  for (ObjectRead& read : reads) add(position, source_.store(), std::move(read), reads.size());
   pump(lock);
 }
 
-void ReadAhead::add(std::uint64_t position, const Store& store, ObjectRead read) {
+std::size_t ReadAhead::urgent_requests(std::uint64_t position, std::size_t reads, const Store& store) const {
+  if (position - first_batch_.first >= first_batch_.count) return 0;
+  return std::max<std::size_t>(1, store.urgent_reads() / (first_batch_.count * reads));
+}
+
+void ReadAhead::add(std::uint64_t position, const Store& store, ObjectRead read, std::size_t reads) {
   Name name{read.key, read.range};
   if (fetches_.contains(name)) return;
+  read.urgent_requests = urgent_requests(position, reads, store);
   auto fetch = std::make_shared<Fetch>();
   fetch->read = std::move(read);
   fetch->store = &store;
@@ -95,6 +103,7 @@ void ReadAhead::place_chunks() {
   std::size_t looked_at = 0;
   for (auto sample = unplaced_.begin(); sample != unplaced_.end() && looked_at < kSamplesLookedAt;
        ++looked_at) {
+    const std::size_t chunks = sample->chunks.size();
     std::erase_if(sample->chunks, [&](const ChunkId& chunk) {
       const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
       if (const auto index = array.index_read(chunk.number)) {
@@ -104,7 +113,7 @@ void ReadAhead::place_chunks() {
         return false;
       }
       const auto place = array.place(chunk.number);
-      if (place && !place->is_missing) add(sample->position, array.store(), place->read);
+      if (place && !place->is_missing) add(sample->position, array.store(), place->read, chunks);
       return true;
     });
     sample = sample->chunks.empty() ? unplaced_.erase(sample) : std::next(sample);
@@ -125,7 +134,9 @@ void ReadAhead::pump(std::unique_lock<std::mutex>& lock) {
       continue;
     }
     if (queue_.empty() || !has_room()) break;
-    const std::size_t limit = queue_.front()->store->reads_ahead();
+    const Fetch& first = *queue_.front();
+    const std::size_t limit =
+        first.read.urgent_requests > 0 ? first.store->urgent_reads() : first.store->reads_ahead();
     if (in_flight_ >= limit) break;
     start_joined(next_joined(limit), lock);
   }
@@ -180,7 +191,10 @@ JoinedRead ReadAhead::next_joined(std::size_t limit) const {
   }
   MergeRule rule;
   rule.most_bytes = std::clamp(bytes / std::max<std::size_t>(limit, 1), kShortestJoined, kLongestJoined);
-  return coalesce(wanted, rule).front();
+  JoinedRead joined = coalesce(wanted, rule).front();
+  for (const std::size_t part : joined.parts)
+    joined.read.urgent_requests = std::max(joined.read.urgent_requests, wanted[part].urgent_requests);
+  return joined;
 }
 
 Result<std::shared_ptr<ReadAhead::Memory>> ReadAhead::allocate(std::size_t bytes) {
@@ -286,6 +300,27 @@ Result<ObjectBytes> ReadAhead::read(const Store& store, const ObjectRead& read, 
   std::unique_lock lock(answer->mutex);
   answer->came.wait(lock, [&] { return answer->result.has_value(); });
   return std::move(*answer->result);
+}
+
+Status ReadAhead::bring_indexes(const ChunkedArray& array, std::uint64_t chunk) {
+  for (int tries = 0; tries < kMostIndexTries; ++tries) {
+    auto index = array.index_read(chunk);
+    if (!index) break;
+    const Name name{index->key, index->range};
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return !indexes_.contains(name) || !stop_.stop_possible(); });
+    }
+    index = array.index_read(chunk);
+    if (!index || Name{index->key, index->range} != name) continue;
+    std::vector<std::byte> memory;
+    PENSTOCK_CHECK(
+        array.keep_index(chunk, read(array.store(), *index, [&](std::size_t bytes) -> Result<MutableBytes> {
+                           memory.resize(bytes);
+                           return MutableBytes(memory);
+                         })));
+  }
+  return {};
 }
 
 void ReadAhead::finish(std::uint64_t position) {

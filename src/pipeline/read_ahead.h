@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/ledger.h"
+#include "order/rank_slice.h"
 #include "penstock/source.h"
 #include "plan/chunk_id.h"
 #include "plan/coalesce.h"
@@ -42,7 +43,8 @@ class ReadAhead {
 
   // Breaks off what is under way, so that nobody waits for it longer; then, begins anew.
   void interrupt();
-  void start();
+  // Those of the first batch are spread over all requests: until it is there, nothing goes on.
+  void start(const PositionRange& first_batch);
   // The sample at this position needs these (positions rise).
   void want(std::uint64_t position, std::span<const ChunkId> chunks);
   void want(std::uint64_t position, std::vector<ObjectRead> reads);
@@ -51,6 +53,8 @@ class ReadAhead {
   std::optional<Result<Bytes>> take(const ObjectRead& read);
   // Reads it now, into memory that `room` gives.
   Result<ObjectBytes> read(const Store& store, const ObjectRead& read, const Store::Room& room);
+  // The indexes that place() of this chunk needs: waits for those that are under way, reads others.
+  Status bring_indexes(const ChunkedArray& array, std::uint64_t chunk);
   // The sample is made: what was read for it and nobody took is dropped.
   void finish(std::uint64_t position);
 
@@ -86,7 +90,8 @@ class ReadAhead {
     std::vector<ChunkId> chunks;
   };
 
-  void add(std::uint64_t position, const Store& store, ObjectRead read);
+  void add(std::uint64_t position, const Store& store, ObjectRead read, std::size_t reads);
+  std::size_t urgent_requests(std::uint64_t position, std::size_t reads, const Store& store) const;
   void place_chunks();
   void start_index(std::unique_lock<std::mutex>& lock);
   void pump(std::unique_lock<std::mutex>& lock);
@@ -102,6 +107,7 @@ class ReadAhead {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t generation_ = 0;
+  PositionRange first_batch_;
   std::stop_source stop_;
   std::deque<Unplaced> unplaced_;  // in order of need
   std::deque<FetchPtr> queue_;     // not started, in order of need

@@ -47,6 +47,12 @@ std::vector<std::size_t> stored_fields(const SamplePlan& plan);
 struct SharedReads {
   StreamBlocks* streams = nullptr;  // where the source is forward-only
   Upcoming* upcoming = nullptr;     // where samples share chunks, or are read ahead
+
+  // Breaks off what workers wait for.
+  void interrupt() const {
+    if (streams != nullptr) streams->interrupt();
+    if (upcoming != nullptr) upcoming->interrupt();
+  }
 };
 
 // A batch that samples are made into.

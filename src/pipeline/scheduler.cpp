@@ -58,7 +58,7 @@ Scheduler::~Scheduler() {
     stopping_ = true;
   }
   work_there_.notify_all();
-  if (shared_.upcoming != nullptr) shared_.upcoming->interrupt();
+  shared_.interrupt();
   pool_threads_.clear();
   drop_batches();
 }
@@ -85,13 +85,14 @@ void Scheduler::cancel() {
     batch->put_off.clear();
     batch->is_being_completed = true;
   }
-  if (shared_.upcoming != nullptr && busy_ > 0) shared_.upcoming->interrupt();
+  if (busy_ > 0) shared_.interrupt();
   claims_done_.wait(lock, [&] { return busy_ == 0; });
   drop_batches();
 }
 
 void Scheduler::start(EpochTask task) {
   cancel();
+  if (shared_.streams != nullptr) shared_.streams->start();
   if (shared_.upcoming != nullptr) shared_.upcoming->start(task.order, task.slice);
   {
     std::lock_guard lock(mutex_);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "source/ahead_object.h"
+
 namespace penstock {
 namespace {
 
@@ -12,6 +14,7 @@ constexpr std::uint64_t kPiece = 256 << 10;  // decompressed at a time: readers 
 constexpr std::uint64_t kMostAhead = 16;
 // Input and output pieces and the decompressor's own tables; zstd also keeps a window of up to 8 MiB.
 constexpr std::uint64_t kGzipDecoder = 3 * kMiB, kZstdDecoder = 12 * kMiB;
+constexpr std::uint64_t kAheadOfDecoder = 8 * kMiB;  // of distant stores
 // Blocks passed on the way to one that is farther off are not worth keeping.
 constexpr std::size_t kWorthKeeping = 64;
 
@@ -33,7 +36,8 @@ Result<StreamPlan> plan_streams(const Source& source, const StreamRequest& reque
   // One that is at its end is closed at once, so that where windows meet there are hardly more.
   const std::uint64_t window = std::max<std::uint64_t>(request.window_units, 1);
   plan.decoders = std::min<std::size_t>(source.streams().size(), window + 2);
-  plan.decoder_bytes = plan.decoders * (zstd ? kZstdDecoder : kGzipDecoder);
+  plan.decoder_bytes = plan.decoders * ((zstd ? kZstdDecoder : kGzipDecoder) +
+                                        (source.store().reads_ahead() > 0 ? kAheadOfDecoder : 0));
   // Of a subset, the blocks that it touches.
   const auto units = source.units();
   const std::size_t touched = units ? units->first_sample.size() - 1 : sizes.size();
@@ -76,6 +80,22 @@ StreamBlocks::~StreamBlocks() {
   ledger_->release(plan_.decoder_bytes);
 }
 
+void StreamBlocks::interrupt() {
+  std::stop_source stop;
+  {
+    const std::lock_guard lock(mutex_);
+    stop = stop_;
+  }
+  stop.request_stop();
+}
+
+void StreamBlocks::start() {
+  const std::lock_guard lock(mutex_);
+  if (!stop_.stop_requested()) return;
+  stop_ = std::stop_source();
+  decoders_.clear();
+}
+
 StreamBlocks::BlockPtr StreamBlocks::find(std::size_t block) {
   const std::lock_guard lock(mutex_);
   const auto found = kept_.find(block);
@@ -116,13 +136,18 @@ Status StreamBlocks::open(Decoder& decoder, std::uint32_t stream) {
   const Stream& indexed = source_.streams()[stream];
   const std::string& path = indexed.object;
   decoder.reader.reset();
-  auto object = source_.store().open(path);
-  if (!object) return std::unexpected(std::move(object).error());
-  if ((*object)->version() != ObjectVersion{indexed.object_bytes, indexed.modified_ns}) {
-    return fail(ErrorCode::kChanged, "compressed shard changed since it was indexed",
-                {path, 0, static_cast<std::int64_t>((*object)->version().size), -1});
+  const ObjectVersion version{indexed.object_bytes, indexed.modified_ns};
+  if (const Store& store = source_.store(); store.reads_ahead() > 0) {
+    const std::lock_guard lock(mutex_);
+    decoder.object = make_ahead_object(store, path, version, kAheadOfDecoder, stop_.get_token());
+  } else {
+    auto object = store.open(path);
+    if (!object) return std::unexpected(std::move(object).error());
+    if ((*object)->version() != version)
+      return fail(ErrorCode::kChanged, "compressed shard changed since it was indexed",
+                  {path, 0, static_cast<std::int64_t>((*object)->version().size), -1});
+    decoder.object = std::move(*object);
   }
-  decoder.object = std::move(*object);
   decoder.reader = make_forward_reader(*decoder.object, path, compression_of_name(path));
   decoder.reader->expect(indexed.checksums);
   decoder.next_block = first_block_of(stream);

@@ -13,6 +13,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <unordered_map>
 #include <vector>
 
@@ -67,6 +68,10 @@ class StreamBlocks {
 
   Result<BlockPtr> get(std::size_t block);
 
+  // Breaks off what waits for a distant store; then, begins anew. No worker reads meanwhile.
+  void interrupt();
+  void start();
+
  private:
   struct Decoder {
     std::mutex mutex;  // one reads at a time
@@ -99,6 +104,7 @@ class StreamBlocks {
   std::uint64_t live_bytes_ = 0;
   std::mutex mutex_;
   std::uint64_t now_ = 0;
+  std::stop_source stop_;
   // From which block on a stream cannot be read: trying again would only take long.
   struct Damage {
     std::size_t first_block;

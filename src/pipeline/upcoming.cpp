@@ -60,7 +60,7 @@ void Upcoming::start(std::shared_ptr<const EpochOrder> order, const RankSlice& s
     finished_ = 0;
   }
   shelf_.start();
-  if (ahead_) ahead_->start();
+  if (ahead_) ahead_->start(slice.batches() > 0 ? slice.batch(0) : PositionRange{});
   extend();
 }
 

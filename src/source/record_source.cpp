@@ -1,8 +1,10 @@
 #include "source/record_source.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "base/limits.h"
+#include "source/started_read.h"
 
 namespace penstock {
 namespace {
@@ -10,6 +12,17 @@ namespace {
 // A run of samples that is worth reading, or must be decompressed, as a whole. Part of the order of
 // a windowed shuffle: another size is another order.
 constexpr std::uint64_t kUnitBytes = 4 << 20;
+constexpr std::uint64_t kAheadBytes = 32 << 20;  // of samples that are looked at; one may be larger
+
+Where where_of(const Extent& extent) {
+  return {extent.object, static_cast<std::int64_t>(extent.offset), static_cast<std::int64_t>(extent.length),
+          -1};
+}
+
+Status check_size(const Extent& extent) {
+  if (extent.length <= Limits{}.encoded_bytes) return {};
+  return fail(ErrorCode::kTooLarge, "larger than a sample may be", where_of(extent));
+}
 
 // Cuts the samples of every shard into runs of at least kUnitBytes; calls with shard and [first, last).
 template <typename Function>
@@ -78,20 +91,47 @@ Extent RecordSource::extent_of(std::uint64_t sample, const RecordIndex::Member& 
 }
 
 Result<std::vector<std::byte>> RecordSource::read(const Extent& extent) const {
-  if (extent.length > Limits{}.encoded_bytes)
-    return fail(ErrorCode::kTooLarge, "larger than a sample may be",
-                {extent.object, static_cast<std::int64_t>(extent.offset),
-                 static_cast<std::int64_t>(extent.length), -1});
+  PENSTOCK_CHECK(check_size(extent));
   auto object = store_->open(extent.object);
   if (!object) return std::unexpected(std::move(object).error());
   const auto reader = make_forward_reader(**object, extent.object, compression_of_name(extent.object));
   const auto bytes = reader->at(extent.offset, extent.length);
   if (!bytes) return std::unexpected(bytes.error());
   if (bytes->size() != extent.length)
-    return fail(ErrorCode::kTruncated, "shard ends within a sample",
-                {extent.object, static_cast<std::int64_t>(extent.offset),
-                 static_cast<std::int64_t>(extent.length), -1});
+    return fail(ErrorCode::kTruncated, "shard ends within a sample", where_of(extent));
   return std::vector<std::byte>(bytes->begin(), bytes->end());
+}
+
+void RecordSource::read_each(const std::vector<Extent>& extents,
+                             const std::function<void(std::size_t, Result<ConstBytes>)>& look) const {
+  const bool alone = compressed_ || store_->reads_ahead() == 0;
+  std::deque<StartedRead> under_way;
+  std::uint64_t held_bytes = 0;
+  std::size_t next = 0;
+  const auto starts_next = [&] {
+    return next < extents.size() && check_size(extents[next]) &&
+           (under_way.empty() || held_bytes + extents[next].length <= kAheadBytes);
+  };
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    const Extent& extent = extents[i];
+    if (alone || !check_size(extent)) {
+      const auto bytes = read(extent);
+      look(i, bytes ? Result<ConstBytes>(*bytes) : std::unexpected(bytes.error()));
+      next = i + 1;
+      continue;
+    }
+    for (; starts_next(); ++next) {
+      const Extent& e = extents[next];
+      under_way.emplace_back(
+          *store_,
+          ObjectRead{
+              e.object, {e.offset, e.length, false}, e.length, ObjectVersion{e.object_bytes, e.modified_ns}});
+      held_bytes += e.length;
+    }
+    look(i, under_way.front().wait());
+    under_way.pop_front();
+    held_bytes -= extent.length;
+  }
 }
 
 }  // namespace penstock

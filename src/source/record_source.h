@@ -1,6 +1,8 @@
 // What tar and TFRecord sources have in common: samples in shards, found through a RecordIndex.
 #pragma once
 
+#include <functional>
+
 #include "penstock/source.h"
 #include "source/shard_index.h"
 
@@ -26,6 +28,10 @@ class RecordSource : public Source {
   Extent extent_of(std::uint64_t sample, const RecordIndex::Member& member) const;
   // The bytes of an extent, for looking at a few samples when the source is opened.
   Result<std::vector<std::byte>> read(const Extent& extent) const;
+  // Of several, in their order; where requests take long, some are under way together. `look` gets
+  // what it may use during the call.
+  void read_each(const std::vector<Extent>& extents,
+                 const std::function<void(std::size_t number, Result<ConstBytes>)>& look) const;
 
   const RecordIndex index_;
   std::vector<FieldInfo> fields_;

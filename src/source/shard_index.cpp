@@ -13,24 +13,27 @@
 #include <thread>
 
 #include "base/machine.h"
+#include "source/ahead_object.h"
 #include "source/kept_index.h"
 
 namespace penstock {
 namespace {
 
 constexpr auto kProgressEvery = std::chrono::milliseconds(100);
+constexpr std::uint64_t kAheadBytes = 64 << 20;  // of distant shards, by all scans together
 
 // A compressed shard under a plain name would only look damaged.
-Status check_named_by_compression(Object& object, const std::string& path) {
-  std::array<std::byte, 4> magic{};
-  if (object.version().size < magic.size() || compression_of_name(path) != Compression::kNone) return {};
-  PENSTOCK_CHECK(object.read_at(0, magic));
-  const bool gzip = magic[0] == std::byte{0x1F} && magic[1] == std::byte{0x8B};
-  const bool zstd = magic == std::array{std::byte{0x28}, std::byte{0xB5}, std::byte{0x2F}, std::byte{0xFD}};
-  if (!gzip && !zstd) return {};
+Status check_named_by_compression(ForwardReader& reader, const std::string& path) {
+  constexpr std::array kGzip{std::byte{0x1F}, std::byte{0x8B}};
+  constexpr std::array kZstd{std::byte{0x28}, std::byte{0xB5}, std::byte{0x2F}, std::byte{0xFD}};
+  if (compression_of_name(path) != Compression::kNone) return {};
+  const auto magic = reader.at(0, kZstd.size());
+  if (!magic) return std::unexpected(magic.error());
+  const bool gzip = magic->size() == kZstd.size() && std::ranges::equal(magic->first(kGzip.size()), kGzip);
+  if (!gzip && !std::ranges::equal(*magic, kZstd)) return {};
   return fail(ErrorCode::kUnsupported,
               fmt::format("compressed, though its name does not say so; name it {}", gzip ? ".gz" : ".zst"),
-              {path, 0, static_cast<std::int64_t>(magic.size()), -1});
+              {path, 0, static_cast<std::int64_t>(magic->size()), -1});
 }
 
 // Of a compressed stream, so that its own checksum is verified and ours are complete.
@@ -49,16 +52,16 @@ class ShardScans {
       : store_(store),
         set_(set),
         scan_(scan),
+        threads_(static_cast<unsigned>(
+            std::min<std::size_t>(std::clamp(usable_cpus() * 2, 2u, 16u), set.paths.size()))),
         contents(set.paths.size()),
         versions(set.paths.size()),
         errors(set.paths.size()) {}
 
   Status run(const OpenOptions& options) {
-    const auto threads = static_cast<unsigned>(
-        std::min<std::size_t>(std::clamp(usable_cpus() * 2, 2u, 16u), set_.paths.size()));
     std::vector<std::jthread> pool;
-    running_ = threads;
-    for (unsigned t = 0; t < threads; ++t)
+    running_ = threads_;
+    for (unsigned t = 0; t < threads_; ++t)
       pool.emplace_back([this, &options] { work(!options.on_bad_shard); });
     std::unique_lock lock(mutex_);
     while (!finished_.wait_for(lock, kProgressEvery, [&] { return running_ == 0; })) {
@@ -95,11 +98,11 @@ class ShardScans {
 
   Status scan_one(std::size_t shard) {
     const std::string& path = set_.paths[shard];
-    auto object = store_.open(path);
+    auto object = open_ahead(store_, path, kAheadBytes / threads_);
     if (!object) return std::unexpected(std::move(object).error());
     versions[shard] = (*object)->version();
-    PENSTOCK_CHECK(check_named_by_compression(**object, path));
     const auto reader = make_forward_reader(**object, path, compression_of_name(path));
+    PENSTOCK_CHECK(check_named_by_compression(*reader, path));
     PENSTOCK_CHECK(scan_(*reader, path, contents[shard]));
     PENSTOCK_CHECK(read_rest(*reader));
     contents[shard].checksums = reader->checksums();
@@ -113,6 +116,7 @@ class ShardScans {
   const Store& store_;
   const ShardSet& set_;
   const ScanShard& scan_;
+  const unsigned threads_;
   std::atomic<std::size_t> next_{0};
   std::atomic<std::uint64_t> seen_{0};
   std::atomic<bool> stop_{false}, stopped_{false};

@@ -104,14 +104,19 @@ class TFRecordSource final : public RecordSource {
     std::uint64_t looked_at = 0;
     std::optional<Error> first_error;
     const std::uint64_t tries = std::min(size(), is_forward_only() ? kStreamedToLookAt : kSamplesToLookAt);
+    std::vector<std::uint64_t> samples;
+    std::vector<Extent> extents;
     for (std::uint64_t i = 0; i < tries; ++i) {
       // Of compressed shards only the beginning can be had without reading all.
-      const std::uint64_t sample = is_forward_only() ? i : i * (size() / tries);
-      if (const auto looked = look_at(sample, features); looked)
+      samples.push_back(is_forward_only() ? i : i * (size() / tries));
+      extents.push_back(extent_of(samples.back(), index_.member(samples.back(), 0)));
+    }
+    read_each(extents, [&](std::size_t i, const Result<ConstBytes>& stored) {
+      if (const auto looked = look_at(samples[i], extents[i], stored, features); looked)
         ++looked_at;
       else if (!first_error)
         first_error = looked.error();
-    }
+    });
     // Damage is named when the sample is read; only where nothing can be read is there nothing to say.
     if (looked_at == 0) return std::unexpected(*first_error);
     std::vector<std::string> names;
@@ -189,14 +194,13 @@ class TFRecordSource final : public RecordSource {
     std::optional<ArraySpec> elements;
   };
 
-  Status look_at(std::uint64_t sample, std::map<std::string, FeatureTraits>& features) const {
-    const Extent where = *extent(sample, 0);
+  Status look_at(std::uint64_t sample, const Extent& where, const Result<ConstBytes>& stored,
+                 std::map<std::string, FeatureTraits>& features) const {
     const auto at_record = [&](Error error) {
       error.where = {where.object, static_cast<std::int64_t>(where.offset),
                      static_cast<std::int64_t>(where.length), static_cast<std::int64_t>(sample)};
       return std::unexpected(std::move(error));
     };
-    const auto stored = read(where);
     if (!stored) return std::unexpected(stored.error());
     const auto record = open_record(sample, *stored);
     if (!record) return at_record(record.error());

@@ -137,16 +137,21 @@ void HttpEngine::drop_stopped() {
     finish(*read, std::unexpected(read->error(ErrorCode::kStopped, "no longer wanted")));
 }
 
+bool HttpEngine::has_slot_for(const HttpRead& read) const {
+  return on_wire_.size() < (read.is_urgent() ? std::max(limit(), urgent_limit()) : limit());
+}
+
 void HttpEngine::fill_slots(Clock::time_point now) {
-  while (on_wire_.size() < window_.limit()) {
+  while (true) {
     if (!ready_.empty()) {
       HttpRequest& request = *ready_.front();
+      if (!has_slot_for(request.read)) return;
       ready_.pop_front();
       request.is_waiting = false;
       send(request, now);
       continue;
     }
-    if (queued_.empty()) return;
+    if (queued_.empty() || !has_slot_for(*queued_.front())) return;
     HttpRead& read = *queued_.front();
     active_.emplace(&read, std::move(queued_.front()));
     queued_.pop_front();
@@ -154,7 +159,7 @@ void HttpEngine::fill_slots(Clock::time_point now) {
       finish(read, std::unexpected(std::move(sensible).error()));
       continue;
     }
-    read.plan(window_.limit() - on_wire_.size());
+    read.plan(limit() - std::min(limit(), on_wire_.size()));
     for (const auto& request : read.requests) {
       request->is_waiting = true;
       ready_.push_back(request.get());
@@ -175,7 +180,7 @@ void HttpEngine::send(HttpRequest& request, Clock::time_point now) {
   idle_.pop_back();
   on_wire_.push_back(&transfer);
   request.on_wire[request.on_wire[0] == nullptr ? 0 : 1] = &transfer;
-  window_.sent(now);
+  if (!request.read.is_urgent()) window_.sent(now);
   count(requests_);
   ++request.tries;
   if (transfer.is_hedge()) count(hedges_);
@@ -193,11 +198,23 @@ void HttpEngine::follow_answers(Clock::time_point now) {
     HttpRequest& request = transfer->request();
     if (request.answered != transfer) continue;
     end_twins(request, transfer, now);
-    if (!request.read.learnt_length_late) continue;
-    const std::size_t before = request.read.requests.size(), limit = window_.limit();
-    request.read.plan_rest(limit - std::min(limit, on_wire_.size()));
-    for (std::size_t more = request.read.requests.size(); more > before; --more)
-      make_ready(*request.read.requests[more - 1]);
+    if (request.read.has_open_pieces) settle_pieces(request.read, now);
+  }
+}
+
+// The answer that told the size is still on the wire, so the read does not end here.
+void HttpEngine::settle_pieces(HttpRead& read, Clock::time_point now) {
+  const std::size_t before = read.requests.size();
+  read.settle_pieces(limit() - std::min(limit(), on_wire_.size()));
+  for (std::size_t i = read.requests.size(); i-- > 0;) {
+    HttpRequest& request = *read.requests[i];
+    if (request.is_void) {
+      end_twins(request, nullptr, now);
+      finish_request(request);
+    } else if (i >= before || request.is_parked) {
+      make_ready(request);
+    }
+    request.is_parked = false;
   }
 }
 
@@ -240,6 +257,11 @@ void HttpEngine::conclude(HttpTransfer& transfer, HttpTransfer::Outcome outcome,
                 : outcome.pushed_back ? RequestWindow::Outcome::kPushedBack
                                       : RequestWindow::Outcome::kFailed);
   request.answered = nullptr;
+  if (request.is_guess() && !worked && outcome.next != Verdict::Next::kRedirect) {
+    end_twins(request, nullptr, now);
+    request.is_parked = true;
+    return;
+  }
   const bool goes_on_elsewhere =
       outcome.next == Verdict::Next::kRedirect || outcome.next == Verdict::Next::kAskOtherwise;
   if (goes_on_elsewhere) {
@@ -282,7 +304,7 @@ void HttpEngine::take_off_wire(HttpTransfer& transfer, Clock::time_point now,
   curl_multi_remove_handle(multi_, transfer.handle());
   std::erase(on_wire_, &transfer);
   idle_.push_back(&transfer);
-  window_.ended(now, transfer.received(), outcome);
+  if (!transfer.request().read.is_urgent()) window_.ended(now, transfer.received(), outcome);
   for (HttpTransfer*& place : transfer.request().on_wire)
     if (place == &transfer) place = nullptr;
 }

@@ -7,6 +7,7 @@
 
 #include <curl/curl.h>
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <mutex>
@@ -31,6 +32,8 @@ class HttpEngine {
   void stop();
 
   std::size_t limit() const { return window_.limit(); }
+  // For a short while, what somebody waits for may take more connections than pay in the long run.
+  std::size_t urgent_limit() const { return std::min(options_.most_in_flight, kMostUrgent); }
   HttpCounters counters() const;
 
  private:
@@ -39,6 +42,7 @@ class HttpEngine {
     HttpRequest* request;
   };
 
+  static constexpr std::size_t kMostUrgent = 32;
   static constexpr auto kCheckEvery = std::chrono::milliseconds(10);  // while requests are in flight
 
   explicit HttpEngine(HttpOptions options);
@@ -48,8 +52,10 @@ class HttpEngine {
   void take_inbox();
   void drop_stopped();
   void fill_slots(Clock::time_point now);
+  bool has_slot_for(const HttpRead& read) const;
   void send(HttpRequest& request, Clock::time_point now);
   void follow_answers(Clock::time_point now);
+  void settle_pieces(HttpRead& read, Clock::time_point now);
   void end_twins(HttpRequest& request, const HttpTransfer* keep, Clock::time_point now);
   void collect_ended(Clock::time_point now);
   void conclude(HttpTransfer& transfer, HttpTransfer::Outcome outcome, Clock::time_point now);

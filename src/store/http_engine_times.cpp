@@ -121,7 +121,8 @@ void HttpEngine::release_due(Clock::time_point now) {
 }
 
 int HttpEngine::milliseconds_to_wait(Clock::time_point now) const {
-  const bool can_send = on_wire_.size() < window_.limit() && (!ready_.empty() || !queued_.empty());
+  const bool can_send = !ready_.empty() ? has_slot_for(ready_.front()->read)
+                                        : !queued_.empty() && has_slot_for(*queued_.front());
   if (can_send) return 0;
   const auto until = std::chrono::ceil<std::chrono::milliseconds>(next_check_ - now);
   return static_cast<int>(std::clamp(until, std::chrono::milliseconds(0), kLongestPoll).count());

@@ -77,15 +77,16 @@ void HttpRead::plan(std::size_t free_slots) {
       (wanted.range.from_end && wanted.range.length == 0)) {
     asked.method = Asked::Method::kHead;
     requests.push_back(std::make_unique<HttpRequest>(*this, asked, 0));
+  } else if (length && wanted.urgent_requests > 1) {
+    add_parts(*offset, 0, *length, wanted.urgent_requests, kLeastUrgentPart);
   } else if (length && *length >= kLarge) {
-    add_parts(*offset, 0, *length, free_slots);
+    add_parts(*offset, 0, *length, free_slots, kLeastPart);
   } else if (version && *length == version->size) {
     requests.push_back(std::make_unique<HttpRequest>(*this, asked, 0));  // all of it: no range
-  } else if (wanted.range.is_whole() && wanted.most_bytes > kLarge && room) {
-    // It may be large, and then the rest should not wait for the first bytes.
-    asked.range = {0, kLarge, false};
-    asked.is_first_piece = true;
-    requests.push_back(std::make_unique<HttpRequest>(*this, asked, 0));
+  } else if (wanted.range.is_whole() && room &&
+             (wanted.most_bytes > kLarge ||
+              (wanted.urgent_requests > 1 && wanted.most_bytes > kLeastUrgentPart))) {
+    add_pieces();
   } else {
     asked.range = length ? ByteRange{*offset, *length, false} : wanted.range;
     requests.push_back(std::make_unique<HttpRequest>(*this, asked, 0));
@@ -93,23 +94,46 @@ void HttpRead::plan(std::size_t free_slots) {
   requests_left = requests.size();
 }
 
-void HttpRead::plan_rest(std::size_t free_slots) {
-  learnt_length_late = false;
-  // Should the first piece have to be read again, it is a part like the others.
-  Asked& first = requests.front()->asked;
-  first.is_first_piece = false;
-  first.version = version;
+// It may be large, and then the rest should not wait for the first bytes. Where somebody waits, more
+// pieces are asked for at once, on the guess that half of what it may have at most is there.
+void HttpRead::add_pieces() {
+  const std::uint64_t count = std::max<std::size_t>(wanted.urgent_requests, 1);
+  piece_bytes_ = count > 1 ? std::max(kLeastUrgentPart, wanted.most_bytes / 2 / count) : kLarge;
+  for (std::uint64_t i = 0; i < count && i * piece_bytes_ < wanted.most_bytes; ++i) {
+    Asked asked;
+    asked.range = {i * piece_bytes_, piece_bytes_, false};
+    asked.is_piece = true;
+    asked.most_bytes = wanted.most_bytes;
+    requests.push_back(std::make_unique<HttpRequest>(*this, asked, i * piece_bytes_));
+  }
+}
+
+void HttpRead::settle_pieces(std::size_t free_slots) {
+  has_open_pieces = false;
+  for (const auto& request : requests) {
+    if (first_brings_all_ || request->position >= *length) {
+      request->is_void = request->position > 0;
+      continue;
+    }
+    // Should it have to be read again, it is a part like others.
+    request->asked = {};
+    request->asked.range = {request->position, std::min(piece_bytes_, *length - request->position), false};
+    request->asked.most_bytes = request->asked.range.length;
+    request->asked.version = version;
+  }
   const std::size_t before = requests.size();
-  add_parts(kLarge, kLarge, *length - kLarge, free_slots);
+  if (const std::uint64_t end = before * piece_bytes_; !first_brings_all_ && *length > end)
+    add_parts(end, end, *length - end, std::max(free_slots, wanted.urgent_requests),
+              is_urgent() ? kLeastUrgentPart : kLeastPart);
   requests_left += requests.size() - before;
 }
 
-void HttpRead::add_parts(std::uint64_t from, std::uint64_t position, std::uint64_t size,
-                         std::size_t free_slots) {
-  const std::uint64_t slots = std::max<std::size_t>(free_slots, 1);
+void HttpRead::add_parts(std::uint64_t from, std::uint64_t position, std::uint64_t size, std::size_t slots,
+                         std::uint64_t least) {
+  slots = std::max<std::size_t>(slots, 1);
   // All slots are busy for the same number of rounds.
   const std::uint64_t rounds = (size + slots * kMostPart - 1) / (slots * kMostPart);
-  const std::uint64_t part = std::max(kLeastPart, (size + rounds * slots - 1) / (rounds * slots));
+  const std::uint64_t part = std::max(least, (size + rounds * slots - 1) / (rounds * slots));
   for (std::uint64_t begin = 0; begin < size; begin += part) {
     Asked asked;
     asked.range = {from + begin, std::min(part, size - begin), false};
@@ -134,16 +158,22 @@ Status HttpRead::accept(const HttpRequest& request, const Verdict& verdict) {
       return std::unexpected(
           error(ErrorCode::kTruncated,
                 fmt::format("object ends at {} bytes, byte {} was asked for", version->size, *offset)));
+    first_brings_all_ = true;
+    has_open_pieces = requests.size() > 1;
     return make_room(0);
   }
   // Parts of one read are parts of one version. (A read of one request may start over with another.)
   if (requests.size() > 1 && version && *version != verdict.version)
     return std::unexpected(error(ErrorCode::kChanged, "object changed while it was read"));
-  const bool is_first_piece = request.asked.is_first_piece;
-  if (requests.size() == 1) {
+  if (request.asked.is_piece) {
+    // An answer without a length is all of the object: only the first piece may have it.
+    offset = 0;
+    length = verdict.length ? std::optional(verdict.version.size) : std::nullopt;
+    first_brings_all_ = request.position == 0 && (!length || *verdict.length == *length);
+    has_open_pieces = requests.size() > 1 || !first_brings_all_;
+  } else if (requests.size() == 1) {
     offset = verdict.offset;
-    length = is_first_piece && verdict.length ? std::optional(verdict.version.size) : verdict.length;
-    learnt_length_late = is_first_piece && length && verdict.length && *length > *verdict.length;
+    length = verdict.length;
   }
   version = verdict.version;
   return make_room(length.value_or(wanted.most_bytes));

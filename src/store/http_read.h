@@ -31,6 +31,11 @@ struct HttpRequest {
   bool fresh_connection = false;  // the last one failed us
   Clock::time_point first_failure{};
   bool is_waiting = false;  // in one of the engine's queues
+  bool is_parked = false;   // failed, but it may lie beyond the end of the object
+  bool is_void = false;     // nothing is left to ask for
+
+  // Whether there are such bytes is not known yet.
+  bool is_guess() const { return asked.is_piece && position > 0; }
 
   HttpTransfer* on_wire[2] = {};     // a second one where the first gives no answer
   HttpTransfer* answered = nullptr;  // the one whose answer was accepted
@@ -42,6 +47,8 @@ struct HttpRequest {
 struct HttpRead {
   // Parts below this are not worth a request; above the other, losing one costs too much.
   static constexpr std::uint64_t kLeastPart = 2 << 20, kMostPart = 8 << 20, kLarge = 8 << 20;
+  // Of reads that somebody waits for.
+  static constexpr std::uint64_t kLeastUrgentPart = 128 << 10;
 
   enum class Kind : std::uint8_t { kVersion, kBytes };
   Kind kind = Kind::kBytes;
@@ -56,11 +63,12 @@ struct HttpRead {
   // Known from the beginning or learnt from the first answer.
   std::optional<std::uint64_t> offset, length;
   std::optional<ObjectVersion> version;
-  bool learnt_length_late = false;  // the rest of the object has not been asked for yet
+  bool has_open_pieces = false;  // an answer told the size; the pieces do not know it yet
 
   std::vector<std::unique_ptr<HttpRequest>> requests;
   std::size_t requests_left = 0;
 
+  bool is_urgent() const { return wanted.urgent_requests > 0; }
   Where where() const;
   Error error(ErrorCode code, std::string message) const;
 
@@ -68,8 +76,9 @@ struct HttpRead {
   Status resolve();
   // The first requests; `free_slots` more requests may be sent at once.
   void plan(std::size_t free_slots);
-  // What follows the first piece of an object.
-  void plan_rest(std::size_t free_slots);
+  // Now that an answer tells the size: pieces become parts like others, or void; what follows them is
+  // added.
+  void settle_pieces(std::size_t free_slots);
 
   // An answer was accepted: memory is made, the version noted. An error is final.
   Status accept(const HttpRequest& request, const Verdict& verdict);
@@ -78,9 +87,13 @@ struct HttpRead {
   ObjectBytes result() const;
 
  private:
-  void add_parts(std::uint64_t from, std::uint64_t position, std::uint64_t size, std::size_t free_slots);
+  void add_pieces();
+  void add_parts(std::uint64_t from, std::uint64_t position, std::uint64_t size, std::size_t slots,
+                 std::uint64_t least);
   Status make_room(std::uint64_t size);
 
+  std::uint64_t piece_bytes_ = 0;
+  bool first_brings_all_ = false;  // the answer to the first piece
   std::uint64_t room_bytes_ = 0;
   bool has_room_ = false;
 };

@@ -97,7 +97,8 @@ Verdict judge_unsatisfiable(const Asked& asked, const ResponseHead& head) {
   if (total && asked.version && asked.version->size != *total) return changed({*total, 0}, *asked.version);
   if (asked.method == Asked::Method::kProbe) return ask_with(Asked::Method::kProbeAll);
   // Such an answer tells no version, so it is asked for.
-  const bool is_empty = (asked.range.from_end || asked.is_first_piece) && total.value_or(0) == 0;
+  const bool is_empty =
+      (asked.range.from_end || (asked.is_piece && asked.range.offset == 0)) && total.value_or(0) == 0;
   const bool is_at_end = total && asked.range.length == ByteRange::kToTheEnd && asked.range.offset == *total;
   if (is_empty || is_at_end) return ask_with(Asked::Method::kHead);
   return verdict(Verdict::Next::kFail, ErrorCode::kTruncated,
@@ -122,7 +123,7 @@ Verdict judge_part(const Asked& asked, const ResponseHead& head) {
   } else if (asked.range.length != ByteRange::kToTheEnd) {
     last = asked.range.offset + (asked.range.length - 1);
     if (last < asked.range.offset) last = ByteRange::kToTheEnd;
-    if (last >= total && range->first == first && range->last == total - 1 && !asked.is_first_piece)
+    if (last >= total && range->first == first && range->last == total - 1 && !asked.is_piece)
       return verdict(Verdict::Next::kFail, ErrorCode::kTruncated,
                      fmt::format("object ends at {} bytes, {} were asked for", total, text_of(asked.range)));
     last = std::min(last, total - 1);
@@ -132,7 +133,7 @@ Verdict judge_part(const Asked& asked, const ResponseHead& head) {
                            range->last, total, text_of(asked.range)));
   if (!head.chunked && head.content_length && *head.content_length != length)
     return odd(fmt::format("answer of {} bytes claims to hold {}", *head.content_length, length));
-  const std::uint64_t wanted = asked.is_first_piece ? total : length;
+  const std::uint64_t wanted = asked.is_piece ? total : length;
   if (wanted > asked.most_bytes)
     return verdict(Verdict::Next::kFail, ErrorCode::kTooLarge,
                    fmt::format("{} bytes, at most {} expected", wanted, asked.most_bytes));
@@ -152,7 +153,7 @@ Verdict judge_whole(const Asked& asked, const ResponseHead& head) {
     return accept(0, 0, version, false);
   }
   const ByteRange& range = asked.range;
-  const bool is_all = range.is_whole() || asked.is_first_piece ||
+  const bool is_all = range.is_whole() || (asked.is_piece && range.offset == 0) ||
                       (length && range.from_end && *length <= range.length) ||
                       (length && !range.from_end && range.offset == 0 && *length == range.length);
   if (!is_all)

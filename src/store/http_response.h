@@ -59,7 +59,9 @@ struct Asked {
   };
   Method method = Method::kGet;
   ByteRange range;
-  bool is_first_piece = false;  // of a whole object of unknown size: all of it is an answer as well
+  // Of a whole object of unknown size: it may end within the range or before it, and to the first
+  // piece all of it is an answer as well.
+  bool is_piece = false;
   std::uint64_t most_bytes = 0;
   std::optional<ObjectVersion> version;
 };

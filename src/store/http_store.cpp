@@ -87,6 +87,8 @@ class CurlHttpStore final : public HttpStore {
 
   std::size_t reads_ahead() const override { return engine_->limit(); }
 
+  std::size_t urgent_reads() const override { return engine_->urgent_limit(); }
+
   void start_read(ObjectRead wanted, Room room, std::stop_token stop, Done done) const override {
     auto read = make_read(std::move(wanted), HttpRead::Kind::kBytes);
     if (!read) return done(std::unexpected(std::move(read).error()));

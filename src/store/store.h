@@ -68,6 +68,9 @@ struct ObjectRead {
   ByteRange range;
   std::uint64_t most_bytes = 0;          // a longer answer is kTooLarge, and is not read
   std::optional<ObjectVersion> version;  // anything else is kChanged
+  // Not 0: somebody waits for it, and for little else. Worth so many requests at once, beyond what the
+  // store wants to have under way otherwise.
+  std::size_t urgent_requests = 0;
 };
 
 struct ObjectBytes {
@@ -89,6 +92,8 @@ class Store {
   // How many reads a store wants to have under way at one time now; 0: waiting for one after
   // another on each thread serves it as well (files).
   virtual std::size_t reads_ahead() const { return 0; }
+  // How many of urgent reads it takes at one time.
+  virtual std::size_t urgent_reads() const { return 0; }
   // For stores that want reads ahead. `done` is called once, on a thread of the store's, also when
   // `stop` was requested (with kStopped); `room` is called there too. Neither may wait for long.
   using Done = std::function<void(Result<ObjectBytes>)>;

@@ -10,7 +10,7 @@
 #include <limits>
 #include <utility>
 
-#include "decode/half_float.h"
+#include "base/half_float.h"
 
 namespace penstock {
 namespace {

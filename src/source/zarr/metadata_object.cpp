@@ -4,6 +4,22 @@
 
 namespace penstock {
 
+namespace {
+
+Result<std::optional<Json>> parsed(const Result<ConstBytes>& answer, const std::string& key) {
+  if (!answer && answer.error().code == ErrorCode::kNotFound) return std::nullopt;
+  if (!answer) {
+    Error error = answer.error();
+    if (error.where.uri.empty()) error.where.uri = key;
+    return std::unexpected(std::move(error));
+  }
+  auto json = parse_zarr_json(*answer, key);
+  if (!json) return std::unexpected(std::move(json).error());
+  return *std::move(json);
+}
+
+}  // namespace
+
 Result<std::optional<Json>> read_metadata_object(const Store& store, const std::string& key,
                                                  std::uint64_t most_bytes) {
   std::vector<std::byte> memory;
@@ -12,15 +28,21 @@ Result<std::optional<Json>> read_metadata_object(const Store& store, const std::
     return MutableBytes(memory);
   };
   auto answer = store.read({key, {}, most_bytes, {}}, room);
-  if (!answer && answer.error().code == ErrorCode::kNotFound) return std::nullopt;
-  if (!answer) {
-    Error error = std::move(answer).error();
-    if (error.where.uri.empty()) error.where.uri = key;
-    return std::unexpected(std::move(error));
+  if (!answer) return parsed(std::unexpected(std::move(answer).error()), key);
+  return parsed(ConstBytes(answer->bytes), key);
+}
+
+MetadataObjects::MetadataObjects(const Store& store, std::span<const Wanted> objects) : store_(store) {
+  for (const auto& [key, most_bytes] : objects) {
+    most_bytes_.emplace(key, most_bytes);
+    if (store.reads_ahead() > 0) under_way_.try_emplace(key, store, ObjectRead{key, {}, most_bytes, {}});
   }
-  auto parsed = parse_zarr_json(answer->bytes, key);
-  if (!parsed) return std::unexpected(std::move(parsed).error());
-  return *std::move(parsed);
+}
+
+Result<std::optional<Json>> MetadataObjects::read(const std::string& key) const {
+  const auto found = under_way_.find(key);
+  if (found == under_way_.end()) return read_metadata_object(store_, key, most_bytes_.at(key));
+  return parsed(found->second.wait(), key);
 }
 
 bool is_node_name(std::string_view name) {

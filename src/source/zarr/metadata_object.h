@@ -2,8 +2,11 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <unordered_map>
 
+#include "source/started_read.h"
 #include "source/zarr/zarr_json.h"
 #include "store/store.h"
 
@@ -16,6 +19,26 @@ constexpr std::uint64_t kMostGroupMetadataBytes = std::uint64_t{32} << 20;
 // Nothing where the store answers that there is no such object; any other failure is one.
 Result<std::optional<Json>> read_metadata_object(const Store& store, const std::string& key,
                                                  std::uint64_t most_bytes);
+
+// Several objects of which one does not know which are there. A store that answers many reads at a time
+// is asked for all at once; others are asked when somebody wants to know.
+class MetadataObjects {
+ public:
+  struct Wanted {
+    std::string key;
+    std::uint64_t most_bytes;
+  };
+  MetadataObjects(const Store& store, std::span<const Wanted> objects);
+  MetadataObjects(const MetadataObjects&) = delete;
+
+  // As read_metadata_object, of an object that was named.
+  Result<std::optional<Json>> read(const std::string& key) const;
+
+ private:
+  const Store& store_;
+  std::unordered_map<std::string, std::uint64_t> most_bytes_;
+  std::unordered_map<std::string, StartedRead> under_way_;
+};
 
 // May a name be part of a key? Names come from files, and must not lead out of the hierarchy.
 bool is_node_name(std::string_view name);

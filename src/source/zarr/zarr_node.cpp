@@ -25,6 +25,10 @@ std::string ZarrNode::uri_of(const std::string& name) const {
   return name.empty() ? uri_ : uri_ + "/" + name;
 }
 
+std::string ZarrNode::metadata_key(const std::string& name) const {
+  return uri_of(name) + (version_ == 3 ? "/zarr.json" : "/.zarray");
+}
+
 Result<ZarrNode> ZarrNode::open(std::shared_ptr<const Store> store, const std::string& uri,
                                 const ZarrOpenOptions& options) {
   ZarrNode node;
@@ -32,23 +36,26 @@ Result<ZarrNode> ZarrNode::open(std::shared_ptr<const Store> store, const std::s
   node.uri_ = uri;
   while (node.uri_.size() > 1 && node.uri_.ends_with('/')) node.uri_.pop_back();
   node.options_ = options;
-  const Store& objects = *node.store_;
-
-  auto zarr_json = read_metadata_object(objects, node.uri_ + "/zarr.json", kMostGroupMetadataBytes);
+  const MetadataObjects objects(*node.store_, {{{node.uri_ + "/zarr.json", kMostGroupMetadataBytes},
+                                                {node.uri_ + "/.zarray", kMostArrayMetadataBytes},
+                                                {node.uri_ + "/.zattrs", kMostArrayMetadataBytes},
+                                                {node.uri_ + "/.zmetadata", kMostGroupMetadataBytes},
+                                                {node.uri_ + "/.zgroup", kMostArrayMetadataBytes}}});
+  auto zarr_json = objects.read(node.uri_ + "/zarr.json");
   if (!zarr_json) return std::unexpected(std::move(zarr_json).error());
   if (*zarr_json) {
     PENSTOCK_CHECK(node.open_v3(**std::move(zarr_json)));
     return node;
   }
   node.version_ = 2;
-  auto zarray = node.read_metadata("");
+  auto zarray = node.read_metadata("", objects);
   if (zarray) {
     node.is_array_ = true;
     node.metadata_.emplace("", *std::move(zarray));
     return node;
   }
   if (zarray.error().code != ErrorCode::kNotFound) return std::unexpected(std::move(zarray).error());
-  PENSTOCK_CHECK(node.open_v2_group());
+  PENSTOCK_CHECK(node.open_v2_group(objects));
   return node;
 }
 
@@ -80,12 +87,12 @@ Status ZarrNode::open_v3(nlohmann::json zarr_json) {
   return {};
 }
 
-Status ZarrNode::open_v2_group() {
+Status ZarrNode::open_v2_group(const MetadataObjects& objects) {
   const std::string key = uri_ + "/.zmetadata";
-  auto consolidated = read_metadata_object(*store_, key, kMostGroupMetadataBytes);
+  auto consolidated = objects.read(key);
   if (!consolidated) return std::unexpected(std::move(consolidated).error());
   if (!*consolidated) {
-    const auto zgroup = read_metadata_object(*store_, uri_ + "/.zgroup", kMostArrayMetadataBytes);
+    const auto zgroup = objects.read(uri_ + "/.zgroup");
     if (!zgroup) return std::unexpected(zgroup.error());
     if (!*zgroup)
       return bad_metadata(ErrorCode::kNotFound, "no Zarr array or group (zarr.json, .zarray, .zgroup)", uri_);
@@ -94,17 +101,17 @@ Status ZarrNode::open_v2_group() {
   const Json* format = find_member(**consolidated, "zarr_consolidated_format");
   if (format == nullptr || *format != 1)
     return bad_metadata(ErrorCode::kUnsupported, "zarr_consolidated_format is not 1", key);
-  const auto objects = (*consolidated)->find("metadata");
-  if (objects == (*consolidated)->end() || !objects->is_object())
+  const auto entries = (*consolidated)->find("metadata");
+  if (entries == (*consolidated)->end() || !entries->is_object())
     return bad_metadata(ErrorCode::kCorrupt, "consolidated metadata without metadata", key);
-  for (const auto& [path, metadata] : objects->items()) {
+  for (const auto& [path, metadata] : entries->items()) {
     if (!path.ends_with(kArraySuffix)) continue;
     const std::string name = path.substr(0, path.size() - kArraySuffix.size());
     if (!is_node_name(name)) return bad_name(name, key);
-    const auto attributes = objects->find(name + std::string(kAttributesSuffix));
+    const auto attributes = entries->find(name + std::string(kAttributesSuffix));
     names_.push_back(name);
     metadata_.emplace(name, Metadata{std::move(metadata),
-                                     attributes == objects->end() ? Json::object() : std::move(*attributes)});
+                                     attributes == entries->end() ? Json::object() : std::move(*attributes)});
   }
   std::ranges::sort(names_);
   return {};
@@ -121,15 +128,14 @@ bool ZarrNode::is_array() const { return is_array_; }
 int ZarrNode::version() const { return version_; }
 const std::vector<std::string>& ZarrNode::arrays() const { return names_; }
 
-Result<ZarrNode::Metadata> ZarrNode::read_metadata(const std::string& name) const {
-  const std::string uri = uri_of(name);
-  const std::string key = uri + (version_ == 3 ? "/zarr.json" : "/.zarray");
-  auto array = read_metadata_object(*store_, key, kMostArrayMetadataBytes);
+Result<ZarrNode::Metadata> ZarrNode::read_metadata(const std::string& name,
+                                                   const MetadataObjects& objects) const {
+  auto array = objects.read(metadata_key(name));
   if (!array) return std::unexpected(std::move(array).error());
   if (!*array) return std::unexpected(no_such_array(name));
   Metadata metadata{**std::move(array), Json::object()};
   if (version_ == 3) return metadata;
-  auto attributes = read_metadata_object(*store_, uri + "/.zattrs", kMostArrayMetadataBytes);
+  auto attributes = objects.read(uri_of(name) + "/.zattrs");
   if (!attributes) return std::unexpected(std::move(attributes).error());
   if (*attributes) metadata.attributes = **std::move(attributes);
   return metadata;
@@ -151,13 +157,15 @@ Result<ZarrArray> ZarrNode::array(const std::string& name) const {
   } else {
     // What was listed may be not all: try by name.
     if (is_array_ || !is_node_name(name)) return std::unexpected(no_such_array(name));
-    auto found = read_metadata(name);
+    std::vector<MetadataObjects::Wanted> wanted{{metadata_key(name), kMostArrayMetadataBytes}};
+    if (version_ == 2) wanted.push_back({uri_of(name) + "/.zattrs", kMostArrayMetadataBytes});
+    auto found = read_metadata(name, MetadataObjects(*store_, wanted));
     if (!found) return std::unexpected(std::move(found).error());
     read = *std::move(found);
     metadata = &read;
   }
   const std::string uri = uri_of(name);
-  const std::string key = uri + (version_ == 3 ? "/zarr.json" : "/.zarray");
+  const std::string key = metadata_key(name);
   auto parsed = version_ == 3 ? read_v3_array(metadata->array, key)
                               : read_v2_array(metadata->array, metadata->attributes, key);
   if (!parsed) return std::unexpected(std::move(parsed).error());

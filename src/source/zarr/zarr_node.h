@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "source/chunked_array.h"
+#include "source/zarr/metadata_object.h"
 
 namespace penstock {
 
@@ -52,10 +53,11 @@ class ZarrNode {
 
   ZarrNode() = default;
   std::string uri_of(const std::string& name) const;
+  std::string metadata_key(const std::string& name) const;
   Status open_v3(nlohmann::json zarr_json);
-  Status open_v2_group();
+  Status open_v2_group(const MetadataObjects& objects);
   Status list_arrays();
-  Result<Metadata> read_metadata(const std::string& name) const;
+  Result<Metadata> read_metadata(const std::string& name, const MetadataObjects& objects) const;
   Error no_such_array(const std::string& name) const;
 
   std::shared_ptr<const Store> store_;

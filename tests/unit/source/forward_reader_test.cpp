@@ -9,8 +9,11 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <thread>
+#include <typeinfo>
 
 #include "base/random.h"
+#include "source/ahead_object.h"
 #include "store/memory_store.h"
 #include "support/temporary_folder.h"
 
@@ -128,6 +131,116 @@ void expect_right(ConstBytes got, std::uint64_t offset, std::size_t size) {
   std::size_t right = 0;
   while (right < size && got[right] == MadeUpObject::byte_at(offset + right)) ++right;
   ASSERT_EQ(right, size) << offset;
+}
+
+// A made-up object far away: what is asked for comes from other threads, in any order.
+class DistantStore final : public Store {
+ public:
+  explicit DistantStore(std::uint64_t size) : version_{size, 0} {}
+
+  std::size_t reads_ahead() const override { return 8; }
+  Result<ObjectVersion> stat(const std::string&) const override { return version_; }
+  Result<std::vector<FolderEntry>> list(const std::string&) const override { return {}; }
+  Result<std::unique_ptr<Object>> open(const std::string&) const override {
+    return std::make_unique<MadeUpObject>(version_.size);
+  }
+
+  void start_read(ObjectRead wanted, Room room, std::stop_token stop, Done done) const override {
+    EXPECT_EQ(wanted.version, version_);
+    const std::uint64_t end = wanted.range.offset + wanted.range.length;
+    EXPECT_LE(end, version_.size);
+    ++reads_;
+    bytes_ += wanted.range.length;
+    asked_to_ = end;
+    threads_.emplace_back([this, wanted, end, room, stop, done] {
+      if (stop.stop_requested()) return done(fail(ErrorCode::kStopped, "stopped"));
+      if (fails_at_ >= wanted.range.offset && fails_at_ < end) return done(fail(ErrorCode::kIo, "broken"));
+      const auto memory = room(wanted.range.length);
+      std::uint64_t offset = wanted.range.offset;
+      for (std::byte& byte : *memory) byte = MadeUpObject::byte_at(offset++);
+      done(ObjectBytes{*memory, wanted.range.offset, version_});
+    });
+  }
+
+  void fail_at(std::uint64_t offset) { fails_at_ = offset; }
+  std::uint64_t reads() const { return reads_; }
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t asked_to() const { return asked_to_; }
+
+ private:
+  ObjectVersion version_;
+  std::uint64_t fails_at_ = UINT64_MAX;
+  mutable std::uint64_t reads_ = 0, bytes_ = 0, asked_to_ = 0;  // the walk's thread alone has them
+  mutable std::vector<std::jthread> threads_;
+};
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+TEST(ForwardReader, any_walk_over_a_distant_object_gives_its_bytes_and_holds_to_its_memory) {
+  Draws draws(11, 0, 0);
+  for (int walk = 0; walk < 12; ++walk) {
+    const std::uint64_t ahead = (4 + draws.below(8)) * kMiB;
+    const DistantStore store(1 + draws.below(24 * kMiB));
+    const auto object = *open_ahead(store, "far", ahead);
+    const auto reader = make_object_reader(*object);
+    const std::uint64_t gap = 4096 << draws.below(12), most = 1 << draws.below(18);
+    for (std::uint64_t offset = 0; offset < object->version().size; offset += 1 + draws.below(gap)) {
+      const std::size_t size = draws.below(most);
+      const auto got = reader->at(offset, size);
+      ASSERT_TRUE(got) << got.error().describe();
+      expect_right(*got, offset, std::min<std::uint64_t>(size, object->version().size - offset));
+      ASSERT_LE(store.asked_to(), offset + size + kMiB + ahead);  // a MiB that the reader itself keeps
+    }
+  }
+}
+
+TEST(ForwardReader, small_members_of_a_distant_object_are_read_in_few_large_reads) {
+  const DistantStore store(32 * kMiB);
+  const auto object = *open_ahead(store, "far", 16 * kMiB);
+  const auto reader = make_object_reader(*object);
+  for (std::uint64_t offset = 0; offset < object->version().size; offset += 100'000)
+    expect_right(*reader->at(offset, 512), offset, 512);
+  EXPECT_LT(store.reads(), 20);
+  EXPECT_EQ(store.bytes(), object->version().size) << "read twice";
+}
+
+TEST(ForwardReader, large_members_of_a_distant_object_are_not_read) {
+  const DistantStore store(std::uint64_t{1} << 40);
+  const auto object = *open_ahead(store, "far", 64 * kMiB);
+  const auto reader = make_object_reader(*object);
+  for (std::uint64_t member = 0; member < 100; ++member)
+    expect_right(*reader->at(member << 26, 512), member << 26, 512);
+  EXPECT_LT(store.reads(), 150);
+  EXPECT_LT(store.bytes(), 20 * kMiB);
+}
+
+TEST(ForwardReader, an_error_ahead_of_a_walk_is_told_when_the_walk_gets_there) {
+  DistantStore store(8 * kMiB);
+  store.fail_at(6 * kMiB);
+  const auto object = *open_ahead(store, "far", 16 * kMiB);
+  const auto reader = make_object_reader(*object);
+  ASSERT_TRUE(reader->at(0, 512));
+  ASSERT_TRUE(reader->at(3 * kMiB, 512));
+  const auto got = reader->at(6 * kMiB, 512);
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().code, ErrorCode::kIo);
+}
+
+TEST(ForwardReader, a_walk_over_a_distant_object_can_end_anywhere) {
+  for (const std::uint64_t end : {std::uint64_t{0}, kMiB / 2, 5 * kMiB, 16 * kMiB}) {
+    const DistantStore store(16 * kMiB);
+    const auto object = *open_ahead(store, "far", 8 * kMiB);
+    const auto reader = make_object_reader(*object);
+    for (std::uint64_t offset = 0; offset < end; offset += kMiB / 4) ASSERT_TRUE(reader->at(offset, 1000));
+  }
+}
+
+TEST(ForwardReader, what_is_near_is_opened_as_it_is) {
+  MemoryStore store;
+  store.put("shard", some_text(1000));
+  const auto near = *open_ahead(store, "shard", kMiB), plain = *store.open("shard");
+  EXPECT_EQ(typeid(*near), typeid(*plain));
+  EXPECT_EQ(open_ahead(store, "nothing", kMiB).error().code, ErrorCode::kNotFound);
 }
 
 TEST(ForwardReader, names_say_the_compression) {
