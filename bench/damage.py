@@ -185,8 +185,8 @@ def page(columns, missing, versions, sweep):
                   "of 20 samples; every case opens the file, loads an epoch and compares every byte. *Rot*: the file",
                   "changes under a kept index, with its size and time as they were.", "",
                   "What stays silent has no checksum to tell: data of plain tar members (PNG and NPZ carry their own), zeros that run into",
-                  "a tar's end marker, letters and digits of tables, numbers and the byte order of an .npy file, a table or (without an",
-                  "index from before) a TFRecord file cut between two samples.", "",
+                  "a tar's end marker, letters and digits of tables and of Zarr metadata, numbers and the byte order of an .npy file, a",
+                  "table or (without an index from before) a TFRecord file cut between two samples.", "",
                   "| format | cases | noticed at open | noticed at a sample | harmless | silent |",
                   "|---|---|---|---|---|---|"]
         for row in sweep:

@@ -10,7 +10,6 @@
 
 #include "decode/npy.h"
 #include "decode/text.h"
-#include "plan/sample_reads.h"
 
 namespace penstock {
 namespace {
@@ -54,7 +53,8 @@ SampleWorker::SampleWorker(const SamplePlan& plan, ScratchBudget& budget, Worker
       clock_(counters),
       context_(scratch_, clock_),
       shared_(shared),
-      stored_fields_(stored_fields(plan)) {
+      reader_({*plan.source, stored_fields(plan), plan.opened_at_ns, plan.most_open_objects}, scratch_,
+              clock_, shared) {
   for (std::size_t field = 0; field < plan.fields.size(); ++field)
     if (plan.fields[field].source_field >= 0 && plan.fields[field].form == FieldForm::kChunks)
       chunked_fields_.push_back(field);
@@ -99,10 +99,8 @@ Status SampleWorker::make_sample(std::uint64_t position, std::uint64_t sample, c
   }
   if (shared_.upcoming != nullptr)
     shared_.upcoming->finish(position, chunks_ ? chunks_->chunks() : std::span<const ChunkId>{});
-  object_.reset();
-  block_.reset();
-  held_.reset();
-  stretch_ = record_ = {};
+  reader_.end_sample();
+  record_ = {};
   context_.held.reset();
   context_.picture.reset();
   context_.keep_buffer = -1;
@@ -236,7 +234,8 @@ Result<RecordValue> SampleWorker::find_bytes(const FieldPlan& field, std::uint64
   const auto source_field = static_cast<std::size_t>(field.source_field);
   const auto extent = plan_.source->extent(sample, source_field);
   if (!extent) return std::unexpected(extent.error());
-  const auto bytes = read_encoded(*extent, sample);
+  const auto bytes = reader_.read(*extent, sample);
+  where_ = reader_.where();
   if (!bytes) return std::unexpected(bytes.error());
   if (field.form == FieldForm::kElements) {
     const ArraySpec& spec = plan_.source->array_layout(source_field)->spec;
@@ -247,10 +246,12 @@ Result<RecordValue> SampleWorker::find_bytes(const FieldPlan& field, std::uint64
   }
   if (field.form != FieldForm::kRecord) return RecordValue{*bytes, std::nullopt};
   // Several fields of one record: it is opened, and its checksums verified, once.
-  if (record_.empty() || record_.data() < bytes->data() || record_.data() > bytes->data() + bytes->size()) {
+  if (record_.empty() || record_is_of_ != reader_.reads() || record_.data() < bytes->data() ||
+      record_.data() > bytes->data() + bytes->size()) {
     const auto record = plan_.source->open_record(sample, *bytes);
     if (!record) return place_error(record.error());
     record_ = *record;
+    record_is_of_ = reader_.reads();
   }
   auto value = plan_.source->find_in_record(
       sample, source_field, record_, [this](std::size_t size) -> Result<MutableBytes> {
@@ -280,161 +281,19 @@ Result<bool> SampleWorker::read_in_place(std::size_t field, std::uint64_t sample
   const auto extent = plan_.source->extent(sample, source_field);
   if (!extent) return std::unexpected(extent.error());
   const MutableBytes slot = slots.slot(target.batch->contents.block.data(), slot_field, target.index);
-  if (extent->block >= 0) return false;
-  if (layout->header.empty()) {
-    if (extent->length != slot.size()) return false;
-    auto object = open(*extent);
-    if (!object) return std::unexpected(std::move(object).error());
-    PENSTOCK_CHECK((*object)->read_at(extent->offset, slot));
-    PENSTOCK_CHECK(check_unchanged(**object));
-  } else {
-    // Header and data in one call; where the header is not the usual one, the long way.
-    auto object = open(*extent);
-    if (!object) return std::unexpected(std::move(object).error());
-    if ((*object)->version().size != layout->header.size() + slot.size()) return false;
-    header_.resize(layout->header.size());
-    const std::array<MutableBytes, 2> parts = {MutableBytes(header_), slot};
-    PENSTOCK_CHECK((*object)->read_at(0, parts));
-    if (header_ != layout->header) return false;
-  }
+  // Bare elements of a shard, or a file with its header, in one call; where the header is not the usual
+  // one, the long way.
+  const bool is_bare = layout->header.empty();
+  if (extent->block >= 0 || extent->shared_object != is_bare) return false;
+  if (is_bare && extent->length != slot.size()) return false;
+  header_.resize(layout->header.size());
+  const std::array<MutableBytes, 2> parts = {MutableBytes(header_), slot};
+  const auto read = reader_.read_into(*extent, parts);
+  where_ = reader_.where();
+  if (!read) return read;
+  if (!*read || header_ != layout->header) return false;
   clock_.mark(Stage::kRead, slot.size());
   return true;
-}
-
-// ---- reading
-
-// Opens the object and makes sure that it is the one that was indexed. Where the index is an old
-// one and the file was rewritten before this loader began, the index is to blame, not the file.
-Result<Object*> SampleWorker::open(const Extent& extent) {
-  where_ = {extent.object, static_cast<std::int64_t>(extent.offset), static_cast<std::int64_t>(extent.length),
-            -1};
-  if (extent.shared_object)
-    if (const auto found = shared_objects_.find(extent.object); found != shared_objects_.end())
-      return found->second.get();
-  auto object = plan_.source->store().open(extent.object);
-  if (!object) return std::unexpected(std::move(object).error());
-  const ObjectVersion found = (*object)->version(), indexed{extent.object_bytes, extent.modified_ns};
-  if (extent.modified_ns != Extent::kUnknown && found != indexed) {
-    // A shard whose index is old has its samples elsewhere now; a file is still one sample.
-    const bool index_is_old = plan_.source->index_was_kept() && found.modified_ns < plan_.opened_at_ns;
-    if (index_is_old) plan_.source->forget_kept_index();
-    if (!index_is_old || extent.shared_object)
-      return fail(ErrorCode::kChanged,
-                  fmt::format("file changed while in use ({} bytes now, {} when it was indexed)", found.size,
-                              indexed.size));
-  }
-  if (!extent.shared_object) {
-    object_ = std::move(*object);
-    return object_.get();
-  }
-  if (shared_objects_.size() >= plan_.most_open_objects) shared_objects_.clear();
-  return (shared_objects_[extent.object] = std::move(*object)).get();
-}
-
-// An object that stays open is looked at after each read.
-Status SampleWorker::check_unchanged(const Object& object) const {
-  const auto now = object.version_now();
-  if (!now) return std::unexpected(now.error());
-  if (*now == object.version()) return {};
-  return fail(ErrorCode::kChanged,
-              fmt::format("file changed while in use ({} bytes now, {} when it was opened)", now->size,
-                          object.version().size));
-}
-
-Result<ConstBytes> SampleWorker::read_encoded(const Extent& extent, std::uint64_t sample) {
-  where_ = {extent.object, static_cast<std::int64_t>(extent.offset), static_cast<std::int64_t>(extent.length),
-            -1};
-  const auto too_large = [&](std::uint64_t length) {
-    return fail(ErrorCode::kTooLarge,
-                fmt::format("{} bytes in one sample, at most {} allowed", length, Limits{}.encoded_bytes));
-  };
-  if (extent.length > Limits{}.encoded_bytes) return too_large(extent.length);
-  if (extent.block >= 0) {
-    if (!block_ || block_->number != static_cast<std::size_t>(extent.block)) {
-      block_.reset();  // before another is asked for
-      auto block = shared_.streams->get(static_cast<std::size_t>(extent.block));
-      if (!block) return std::unexpected(std::move(block).error());
-      block_ = std::move(*block);
-    }
-    clock_.mark(Stage::kRead, extent.length);
-    return ConstBytes(block_->bytes).subspan(extent.offset - block_->begin_byte, extent.length);
-  }
-  if (shared_.upcoming != nullptr && shared_.upcoming->ahead() != nullptr)
-    return read_from_ahead(extent, sample);
-  if (extent.shared_object) return read_stretch(extent, sample);
-  auto object = open(extent);
-  if (!object) return std::unexpected(std::move(object).error());
-  // A whole file is as long as it is now: open() has accepted it.
-  const std::uint64_t length = (*object)->version().size;
-  where_.length = static_cast<std::int64_t>(length);
-  if (length > Limits{}.encoded_bytes) return too_large(length);
-  if (length == 0) return fail(ErrorCode::kTruncated, "empty file");
-  stretch_ = {};
-  const auto buffer = scratch_.get(kScratchEncoded, length);
-  if (!buffer) return std::unexpected(buffer.error());
-  PENSTOCK_CHECK((*object)->read_at(0, *buffer));
-  clock_.mark(Stage::kRead, length);
-  return ConstBytes(*buffer);
-}
-
-// All fields of a sample that stand close together are read at once.
-Result<ConstBytes> SampleWorker::read_stretch(const Extent& extent, std::uint64_t sample) {
-  const auto within = [&] {
-    return stretch_object_ == extent.object && extent.offset >= stretch_begin_ &&
-           extent.offset + extent.length <= stretch_begin_ + stretch_.size() && !stretch_.empty();
-  };
-  if (!within()) {
-    const ByteRange range = stretch_of(*plan_.source, stored_fields_, sample, extent);
-    auto object = open(extent);
-    if (!object) return std::unexpected(std::move(object).error());
-    const auto buffer = scratch_.get(kScratchEncoded, std::max<std::uint64_t>(range.length, 1));
-    if (!buffer) return std::unexpected(buffer.error());
-    stretch_ = {};
-    record_ = {};
-    const MutableBytes stretch = buffer->first(range.length);
-    PENSTOCK_CHECK((*object)->read_at(range.offset, stretch));
-    PENSTOCK_CHECK(check_unchanged(**object));
-    stretch_ = stretch;
-    stretch_object_ = extent.object;
-    stretch_begin_ = range.offset;
-    clock_.mark(Stage::kRead, stretch.size());
-  }
-  return stretch_.subspan(extent.offset - stretch_begin_, extent.length);
-}
-
-// The same where the store is read ahead: what was asked for long before is here by now.
-Result<ConstBytes> SampleWorker::read_from_ahead(const Extent& extent, std::uint64_t sample) {
-  const ObjectRead wanted = read_of(*plan_.source, stored_fields_, sample, extent);
-  const bool has_it = stretch_object_ == wanted.key && stretch_begin_ == wanted.range.offset &&
-                      !stretch_.empty() && (!extent.shared_object || stretch_.size() == wanted.range.length);
-  if (!has_it) {
-    stretch_ = record_ = {};
-    held_.reset();
-    ReadAhead& ahead = *shared_.upcoming->ahead();
-    if (auto taken = ahead.take(wanted)) {
-      if (!*taken) return std::unexpected(std::move(*taken).error());
-      stretch_ = (*taken)->bytes;
-      held_ = std::move((*taken)->memory);
-    } else {
-      const auto got =
-          ahead.read(plan_.source->store(), wanted, [&](std::size_t bytes) -> Result<MutableBytes> {
-            const auto buffer = scratch_.get(kScratchEncoded, std::max<std::size_t>(bytes, 1));
-            if (!buffer) return std::unexpected(buffer.error());
-            return buffer->first(bytes);
-          });
-      if (!got) return std::unexpected(got.error());
-      stretch_ = got->bytes;
-    }
-    stretch_object_ = wanted.key;
-    stretch_begin_ = wanted.range.offset;
-    clock_.mark(Stage::kRead, stretch_.size());
-  }
-  if (!extent.shared_object) {
-    where_.length = static_cast<std::int64_t>(stretch_.size());
-    if (stretch_.empty()) return fail(ErrorCode::kTruncated, "empty file");
-    return stretch_;
-  }
-  return stretch_.subspan(extent.offset - stretch_begin_, extent.length);
 }
 
 // ---- where values go

@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/stats.h"
@@ -13,8 +12,7 @@
 #include "decode/image.h"
 #include "penstock/source.h"
 #include "pipeline/chunk_assembler.h"
-#include "pipeline/stream_blocks.h"
-#include "store/store.h"
+#include "pipeline/sample_reader.h"
 #include "transform/program.h"
 
 namespace penstock {
@@ -42,18 +40,6 @@ struct SamplePlan {
 
 // The fields of the source that are read, each once.
 std::vector<std::size_t> stored_fields(const SamplePlan& plan);
-
-// What all workers of a pool read from.
-struct SharedReads {
-  StreamBlocks* streams = nullptr;  // where the source is forward-only
-  Upcoming* upcoming = nullptr;     // where samples share chunks, or are read ahead
-
-  // Breaks off what workers wait for.
-  void interrupt() const {
-    if (streams != nullptr) streams->interrupt();
-    if (upcoming != nullptr) upcoming->interrupt();
-  }
-};
 
 // A batch that samples are made into.
 struct BatchTarget {
@@ -117,32 +103,19 @@ class SampleWorker {
   // Reads an array that needs no work straight into its slot; false where it does need work.
   Result<bool> read_in_place(std::size_t field, std::uint64_t sample, const Target& target);
 
-  Result<Object*> open(const Extent& extent);
-  Status check_unchanged(const Object& object) const;
-  Result<ConstBytes> read_encoded(const Extent& extent, std::uint64_t sample);
-  Result<ConstBytes> read_stretch(const Extent& extent, std::uint64_t sample);
-  Result<ConstBytes> read_from_ahead(const Extent& extent, std::uint64_t sample);
-
   const SamplePlan& plan_;
   Scratch scratch_;
   StageClock clock_;
   Context context_;
   ImageDecoder decoder_;
   const SharedReads shared_;
-  const std::vector<std::size_t> stored_fields_;
+  SampleReader reader_;
   std::vector<std::size_t> chunked_fields_;  // of the plan
   std::unique_ptr<ChunkAssembler> chunks_;
   std::vector<ChunkTarget> chunk_targets_;
-  std::unordered_map<std::string, std::unique_ptr<Object>> shared_objects_;
-  std::unique_ptr<Object> object_;  // the one that only this sample needs
-  std::shared_ptr<const StreamBlocks::Block> block_;
-  // What the encoded buffer holds of a shared object.
-  std::string stretch_object_;
-  std::uint64_t stretch_begin_ = 0;
-  ConstBytes stretch_;
-  ConstBytes record_;  // opened, of this sample; empty: not yet
+  ConstBytes record_;               // opened, of this sample; empty: not yet
+  std::uint64_t record_is_of_ = 0;  // which of the reader's reads
   std::vector<std::byte> header_;
-  std::shared_ptr<const void> held_;  // what was read ahead
   std::int64_t integer_ = 0;
   std::vector<std::int64_t> integers_;
   float real_ = 0;

@@ -27,6 +27,7 @@ struct DamagePlan {
   std::size_t bit_every = 1;    // bits of headers that are not dense
   std::size_t flip_every = 64;  // bytes of payload
   bool cuts = true, pages = true;
+  bool has_offsets = true;  // errors say at which byte; else what is wrong by its name
 };
 
 // Which bytes are structure. Of those that are dense every byte is cut at and every bit is flipped.

@@ -31,7 +31,10 @@ constexpr unsigned kWatchedTogether = 100;  // a thread for each case would take
 // What the cases of one format came to.
 class Tally {
  public:
-  Tally(std::string format, Sweep sweep) : format_(std::move(format)), sweep_(sweep) {}
+  Tally(std::string format, Sweep sweep, bool has_offsets = true)
+      : format_(std::move(format)),
+        sweep_(sweep),
+        has_offsets_(has_offsets) {}
 
   void add(const Damage& damage, const Judgement& judgement, bool may_be_silent) {
     ++cases_;
@@ -39,7 +42,8 @@ class Tally {
     const std::string what = damage.describe() + ": ";
     const bool at_sample = judgement.verdict != Verdict::kNoticedAtOpen;
     for (const Error& error : judgement.errors)
-      if (!says_where(error, at_sample)) note("no place", error.message, what + error.describe());
+      if (has_offsets_ ? !says_where(error, at_sample) : error.where.uri.empty())
+        note("no place", error.message, what + error.describe());
     if (!judgement.counts_balance) note("unbalanced", "", what);
     if (judgement.verdict == Verdict::kSilent && !may_be_silent)
       note("silent", judgement.why.substr(0, 12), what + judgement.why);
@@ -66,6 +70,7 @@ class Tally {
  private:
   std::string format_;
   Sweep sweep_;
+  bool has_offsets_;
   std::size_t cases_ = 0;
   std::array<std::size_t, 4> counts_{};
   std::map<std::string, std::pair<std::size_t, std::string>> broken_;
@@ -103,13 +108,18 @@ void sweep_file(const SampleFile& file, const std::string& format, const DamageP
   const TemporaryFolder folder;
   write_pictures(folder);
   const OpenOptions options = without_index();
-  const SampleContents expected = contents_of(folder.write(file.name, file.bytes), options);
-  Tally tally(format, sweep);
+  if (!file.other_name.empty()) folder.write(file.other_name, file.other_bytes);
+  const auto write = [&](const std::vector<std::byte>& bytes) {
+    const std::string path = folder.write(file.name, bytes);
+    return file.folder.empty() ? path : folder / file.folder;
+  };
+  const SampleContents expected = contents_of(write(file.bytes), options);
+  Tally tally(format, sweep, plan.has_offsets);
   unsigned turn = 0;
   std::optional<Watchdog> watchdog;
   for (const Damage& damage : damage_for(file, plan, sweep)) {
     if (turn % kWatchedTogether == 0) watchdog.emplace(format + ", from " + damage.describe());
-    const std::string path = folder.write(file.name, damage.apply(file.bytes));
+    const std::string path = write(damage.apply(file.bytes));
     const Judgement judgement = judge(path, options, 1 + turn++ % 2, expected);
     tally.add(damage, judgement, may_be_silent(damage));
     if (on_case) on_case(damage, judgement);
@@ -181,6 +191,16 @@ void sweep_npy(Sweep sweep) {
   });
 }
 
+void sweep_zarr_shard(Sweep sweep) {
+  sweep_file(make_zarr_shard_file(), "Zarr shard", {.cut_every = 1, .flip_every = 2}, sweep, never);
+}
+
+// Another number or name is as good a number or name; nothing in the store tells which it was.
+void sweep_zarr_metadata(Sweep sweep) {
+  sweep_file(make_zarr_metadata_file(), "Zarr metadata", {.cut_every = 1, .has_offsets = false}, sweep,
+             [](const Damage& damage) { return damage.kind != Damage::Kind::kCut; });
+}
+
 // ---- kept indexes
 
 std::string only_file_in(const std::string& folder) {
@@ -211,7 +231,7 @@ void sweep_index(const std::string& data, const std::string& format, const Tempo
   options.cache_dir = folder / "cache";
   const SampleContents expected = contents_of(data, options);
   const std::string path = only_file_in(options.cache_dir + "/index");
-  SampleFile index{path, read_file(path), {}, {}, {}};
+  SampleFile index{path, read_file(path), {}, {}, {}, {}, {}, {}};
   index.map = {std::vector<bool>(index.bytes.size(), true), std::vector<bool>(index.bytes.size(), false)};
   Tally tally(format, sweep);
   unsigned turn = 0;
@@ -281,6 +301,8 @@ TEST(DamageSweep, tfrecord_gz) {
 TEST(DamageSweep, csv) { sweep_text(make_csv_file(), "CSV", Sweep::kThin); }
 TEST(DamageSweep, json_lines) { sweep_text(make_json_lines_file(), "JSON lines", Sweep::kThin); }
 TEST(DamageSweep, npy) { sweep_npy(Sweep::kThin); }
+TEST(DamageSweep, zarr_shard) { sweep_zarr_shard(Sweep::kThin); }
+TEST(DamageSweep, zarr_metadata) { sweep_zarr_metadata(Sweep::kThin); }
 TEST(DamageSweep, kept_index_of_tar) {
   sweep_record_index(make_tar_file(), "kept index of tar", Sweep::kThin);
 }
@@ -301,6 +323,8 @@ TEST(SlowDamageSweep, tfrecord_gz) {
 TEST(SlowDamageSweep, csv) { sweep_text(make_csv_file(), "CSV", Sweep::kFull); }
 TEST(SlowDamageSweep, json_lines) { sweep_text(make_json_lines_file(), "JSON lines", Sweep::kFull); }
 TEST(SlowDamageSweep, npy) { sweep_npy(Sweep::kFull); }
+TEST(SlowDamageSweep, zarr_shard) { sweep_zarr_shard(Sweep::kFull); }
+TEST(SlowDamageSweep, zarr_metadata) { sweep_zarr_metadata(Sweep::kFull); }
 TEST(SlowDamageSweep, kept_index_of_tar) {
   sweep_record_index(make_tar_file(), "kept index of tar", Sweep::kFull);
 }

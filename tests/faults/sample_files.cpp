@@ -6,9 +6,13 @@
 #endif
 
 #include <cstring>
+#include <optional>
+#include <utility>
 
+#include "base/crc32c.h"
 #include "support/encode_images.h"
 #include "support/make_npy.h"
+#include "support/make_shard.h"
 #include "support/make_tar.h"
 #include "support/make_tfrecord.h"
 #include "support/text_bytes.h"
@@ -77,7 +81,7 @@ std::string make_npz(const std::string& name, const std::string& content) {
 
 SampleFile make_tar_file() {
   TarArchive tar;
-  SampleFile file{"samples.tar", {}, {}, {}, {}};
+  SampleFile file{"samples.tar", {}, {}, {}, {}, {}, {}, {}};
   std::vector<std::pair<std::size_t, bool>> headers;
   for (int sample = 0; sample < kSamples; ++sample) {
     const std::string key = "sample" + std::to_string(1000 + sample);
@@ -107,7 +111,7 @@ SampleFile make_tar_file() {
 
 SampleFile make_tfrecord_file() {
   std::string all;
-  SampleFile file{"samples.tfrecord", {}, {}, {}, {}};
+  SampleFile file{"samples.tfrecord", {}, {}, {}, {}, {}, {}, {}};
   for (int sample = 0; sample < kSamples; ++sample) {
     all +=
         tfrecord_frame(example_message({{"image", bytes_feature({text_of(encode_png(picture_of(sample)))})},
@@ -131,9 +135,44 @@ SampleFile make_npy_file() {
   std::vector<float> all;
   for (int sample = 0; sample < kSamples; ++sample)
     for (const float number : numbers_of(sample)) all.push_back(number);
-  SampleFile file{"samples.npy", make_npy<float>("<f4", {kSamples, 4, 6}, all), {}, {}, {}};
+  SampleFile file{"samples.npy", make_npy<float>("<f4", {kSamples, 4, 6}, all), {}, {}, {}, {}, {}, {}};
   file.map = blank_map(file.bytes.size());
   mark(file.map, 0, file.bytes.size() - all.size() * sizeof(float));
+  return file;
+}
+
+SampleFile make_zarr_shard_file() {
+  std::vector<std::optional<std::vector<std::byte>>> chunks;
+  for (int sample = 0; sample < kSamples; ++sample) {
+    std::string chunk;
+    for (const float number : numbers_of(sample)) put(chunk, number);
+    put(chunk, crc32c(bytes_of(chunk)));
+    chunks.emplace_back(bytes_of(chunk));
+  }
+  SampleFile file;
+  file.folder = "samples.zarr";
+  file.name = file.folder + "/c/0/0/0";
+  file.bytes = make_shard(chunks);
+  file.other_name = file.folder + "/zarr.json";
+  file.other_bytes = bytes_of(R"({"zarr_format": 3, "node_type": "array", "shape": [20, 4, 6],
+ "data_type": "float32", "fill_value": 0.5,
+ "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [20, 4, 6]}},
+ "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+ "codecs": [{"name": "sharding_indexed", "configuration": {"chunk_shape": [1, 4, 6],
+  "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}],
+  "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]}}],
+ "dimension_names": ["time", "y", "x"], "attributes": {"units": "K"}})");
+  file.map = blank_map(file.bytes.size());
+  mark(file.map, file.bytes.size() - kSamples * 16 - 4, file.bytes.size());
+  return file;
+}
+
+SampleFile make_zarr_metadata_file() {
+  SampleFile file = make_zarr_shard_file();
+  std::swap(file.name, file.other_name);
+  std::swap(file.bytes, file.other_bytes);
+  file.map = blank_map(file.bytes.size());
+  mark(file.map, 0, file.bytes.size());
   return file;
 }
 
@@ -142,7 +181,7 @@ SampleFile make_csv_file() {
   for (int sample = 0; sample < kSamples; ++sample)
     all += "pictures/" + std::to_string(sample) + ".png," + std::to_string(100 + sample) + ",\"" +
            caption_of(sample) + "\"\n";
-  SampleFile file{"samples.csv", bytes_of(all), blank_map(all.size()), {}, {}};
+  SampleFile file{"samples.csv", bytes_of(all), blank_map(all.size()), {}, {}, {}, {}, {}};
   for (std::size_t at = 0; at < all.size(); ++at)
     if (at < all.find('\n') || std::string_view(",\"\n").contains(all[at])) mark(file.map, at, at + 1);
   return file;
@@ -154,7 +193,7 @@ SampleFile make_json_lines_file() {
     all += "{\"image\": \"pictures/" + std::to_string(sample) +
            ".png\", \"label\": " + std::to_string(100 + sample) + ", \"caption\": \"" + caption_of(sample) +
            "\"}\n";
-  SampleFile file{"samples.jsonl", bytes_of(all), blank_map(all.size()), {}, {}};
+  SampleFile file{"samples.jsonl", bytes_of(all), blank_map(all.size()), {}, {}, {}, {}, {}};
   for (std::size_t at = 0; at < all.size(); ++at)
     if (std::string_view(",:\"{}\n").contains(all[at])) mark(file.map, at, at + 1);
   return file;
@@ -176,7 +215,7 @@ SampleFile gzipped(const SampleFile& file) {
   deflate(&stream, Z_FINISH);
   out.resize(stream.total_out);
   deflateEnd(&stream);
-  SampleFile made{file.name + ".gz", std::move(out), {}, {}, {}};
+  SampleFile made{file.name + ".gz", std::move(out), {}, {}, {}, {}, {}, {}};
   made.map = blank_map(made.bytes.size());
   mark(made.map, 0, 10);
   mark(made.map, made.bytes.size() - 8, made.bytes.size());
@@ -184,7 +223,7 @@ SampleFile gzipped(const SampleFile& file) {
 }
 
 SampleFile zstd_compressed(const SampleFile& file) {
-  SampleFile made{file.name + ".zst", {}, {}, {}, {}};
+  SampleFile made{file.name + ".zst", {}, {}, {}, {}, {}, {}, {}};
 #ifdef PENSTOCK_WITH_ZSTD
   ZSTD_CCtx* context = ZSTD_createCCtx();
   ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);

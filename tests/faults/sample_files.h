@@ -24,6 +24,9 @@ struct SampleFile {
   };
   std::vector<Member> members;
   std::vector<std::size_t> record_ends;  // TFRecord: where a cut leaves whole records
+  // Zarr: the folder that is opened, and the other file in it, which stays whole.
+  std::string folder, other_name;
+  std::vector<std::byte> other_bytes;
 };
 
 // Members jpg, png, cls, json, npy and npz; headers are the structure, and the marker at the end.
@@ -37,6 +40,11 @@ SampleFile make_csv_file();
 SampleFile make_json_lines_file();
 // The pictures that the manifests name.
 void write_pictures(const TemporaryFolder& folder);
+
+// A shard of one chunk for each sample, each with a checksum; the index is the structure.
+SampleFile make_zarr_shard_file();
+// The metadata of the same array; all of it is structure.
+SampleFile make_zarr_metadata_file();
 
 // Compressed: all of it is structure. zstd streams carry their checksum, as the program's do.
 SampleFile gzipped(const SampleFile& file);
