@@ -9,7 +9,7 @@ THREADS = 2
 SECONDS = 2.5
 LEAST_PATCHES = 8
 ALL_MIB = 2048   # more than the volume takes
-ALL_SETTLE = 500  # patches, after which every chunk was wanted once
+ALL_SETTLE = 8000  # patches, after which every chunk was wanted once, also where they come region by region
 
 
 def location(volume):

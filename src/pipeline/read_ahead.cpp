@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::size_t kReadsLookedAt = 128;    // to be joined, and to see how much there is to read
 constexpr std::size_t kSamplesLookedAt = 512;  // whose indexes are asked for
+constexpr std::uint64_t kBatchesIndexesLead = 2;
 constexpr int kMostIndexTries = 8;  // shards within shards, and indexes that were forgotten meanwhile
 constexpr std::uint64_t kShortestJoined = 64 << 10, kLongestJoined = 4 << 20;
 
@@ -79,8 +80,16 @@ void ReadAhead::want(std::uint64_t position, std::vector<ObjectRead> reads) {
   pump(lock);
 }
 
+bool ReadAhead::is_in_first_batch(std::uint64_t position) const {
+  return position - first_batch_.first < first_batch_.count;
+}
+
+std::size_t ReadAhead::limit_at(std::uint64_t position, const Store& store) const {
+  return is_in_first_batch(position) ? store.urgent_reads() : store.reads_ahead();
+}
+
 std::size_t ReadAhead::urgent_requests(std::uint64_t position, std::size_t reads, const Store& store) const {
-  if (position - first_batch_.first >= first_batch_.count) return 0;
+  if (!is_in_first_batch(position)) return 0;
   return std::max<std::size_t>(1, store.urgent_reads() / (first_batch_.count * reads));
 }
 
@@ -94,11 +103,13 @@ void ReadAhead::add(std::uint64_t position, const Store& store, ObjectRead read,
   fetch->position = position;
   fetches_.emplace(std::move(name), fetch);
   by_position_[position].push_back(fetch);
-  queue_.push_back(std::move(fetch));
+  // Its place may have become known after that of later ones.
+  queue_.insert(
+      std::ranges::upper_bound(queue_, position, {}, [](const FetchPtr& other) { return other->position; }),
+      std::move(fetch));
 }
 
-// Chunks whose places are known join the queue, as long as nothing before them is still unknown but
-// in the same sample; indexes of the others are asked for.
+// Chunks whose places are known join the queue; indexes of the others are asked for.
 void ReadAhead::place_chunks() {
   std::size_t looked_at = 0;
   for (auto sample = unplaced_.begin(); sample != unplaced_.end() && looked_at < kSamplesLookedAt;
@@ -109,7 +120,10 @@ void ReadAhead::place_chunks() {
       if (const auto index = array.index_read(chunk.number)) {
         Name name{index->key, index->range};
         if (bad_indexes_.contains(name)) return true;  // its worker will learn why
-        if (indexes_.insert(std::move(name)).second) index_queue_.push_back({chunk, &array.store(), *index});
+        if (indexes_.insert(std::move(name)).second)
+          index_queue_.insert(
+              std::ranges::upper_bound(index_queue_, sample->position, {}, &IndexRead::position),
+              {sample->position, chunk, &array.store(), *index});
         return false;
       }
       const auto place = array.place(chunk.number);
@@ -124,19 +138,29 @@ bool ReadAhead::has_room() const {
   return held_bytes_.load() + expected_bytes_ + static_cast<std::uint64_t>(average_bytes_) <= capacity_;
 }
 
+// An index is wanted earlier than what it leads to.
+bool ReadAhead::index_comes_first() const {
+  if (index_queue_.empty()) return false;
+  if (queue_.empty() || !has_room()) return true;
+  const std::uint64_t next = queue_.front()->position;
+  const std::uint64_t lead = is_in_first_batch(next) ? 0 : kBatchesIndexesLead * first_batch_.count;
+  return index_queue_.front().position <= next + lead;
+}
+
 // Starts what may be started. Reads are started without the lock: a store may answer at once.
 void ReadAhead::pump(std::unique_lock<std::mutex>& lock) {
   if (is_pumping_ || !stop_.stop_possible()) return;
   is_pumping_ = true;
   while (true) {
-    if (!index_queue_.empty() && in_flight_ < index_queue_.front().store->reads_ahead()) {
+    if (index_comes_first()) {
+      const IndexRead& index = index_queue_.front();
+      if (in_flight_ >= limit_at(index.position, *index.store)) break;
       start_index(lock);
       continue;
     }
     if (queue_.empty() || !has_room()) break;
     const Fetch& first = *queue_.front();
-    const std::size_t limit =
-        first.read.urgent_requests > 0 ? first.store->urgent_reads() : first.store->reads_ahead();
+    const std::size_t limit = limit_at(first.position, *first.store);
     if (in_flight_ >= limit) break;
     start_joined(next_joined(limit), lock);
   }

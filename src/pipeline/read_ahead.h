@@ -92,6 +92,9 @@ class ReadAhead {
 
   void add(std::uint64_t position, const Store& store, ObjectRead read, std::size_t reads);
   std::size_t urgent_requests(std::uint64_t position, std::size_t reads, const Store& store) const;
+  bool is_in_first_batch(std::uint64_t position) const;
+  std::size_t limit_at(std::uint64_t position, const Store& store) const;
+  bool index_comes_first() const;
   void place_chunks();
   void start_index(std::unique_lock<std::mutex>& lock);
   void pump(std::unique_lock<std::mutex>& lock);
@@ -114,11 +117,12 @@ class ReadAhead {
   std::unordered_map<Name, FetchPtr, NameHash> fetches_;
   std::unordered_map<std::uint64_t, std::vector<FetchPtr>> by_position_;
   struct IndexRead {
+    std::uint64_t position;
     ChunkId chunk;
     const Store* store;
     ObjectRead read;
   };
-  std::deque<IndexRead> index_queue_;
+  std::deque<IndexRead> index_queue_;                         // in order of need
   std::unordered_set<Name, NameHash> indexes_, bad_indexes_;  // asked for; asked for in vain
   std::size_t in_flight_ = 0;
   std::uint64_t expected_bytes_ = 0;  // of what is under way, as far as it is known or guessed
