@@ -6,14 +6,10 @@
 
 #include "base/limits.h"
 #include "plan/sample_reads.h"
+#include "source/extent_place.h"
 
 namespace penstock {
 namespace {
-
-Where where_of(const Extent& extent) {
-  return {extent.object, static_cast<std::int64_t>(extent.offset), static_cast<std::int64_t>(extent.length),
-          -1};
-}
 
 std::unexpected<Error> too_large(std::uint64_t length) {
   return fail(ErrorCode::kTooLarge,

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "base/limits.h"
+#include "source/extent_place.h"
 #include "source/started_read.h"
 
 namespace penstock {
@@ -13,11 +14,6 @@ namespace {
 // a windowed shuffle: another size is another order.
 constexpr std::uint64_t kUnitBytes = 4 << 20;
 constexpr std::uint64_t kAheadBytes = 32 << 20;  // of samples that are looked at; one may be larger
-
-Where where_of(const Extent& extent) {
-  return {extent.object, static_cast<std::int64_t>(extent.offset), static_cast<std::int64_t>(extent.length),
-          -1};
-}
 
 Status check_size(const Extent& extent) {
   if (extent.length <= Limits{}.encoded_bytes) return {};
