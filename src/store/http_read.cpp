@@ -85,7 +85,7 @@ void HttpRead::plan(std::size_t free_slots) {
     requests.push_back(std::make_unique<HttpRequest>(*this, asked, 0));  // all of it: no range
   } else if (wanted.range.is_whole() && room &&
              (wanted.most_bytes > kLarge ||
-              (wanted.urgent_requests > 1 && wanted.most_bytes > kLeastUrgentPart))) {
+              (wanted.urgent_requests > 1 && wanted.likely_bytes > kLeastUrgentPart))) {
     add_pieces();
   } else {
     asked.range = length ? ByteRange{*offset, *length, false} : wanted.range;
@@ -94,11 +94,11 @@ void HttpRead::plan(std::size_t free_slots) {
   requests_left = requests.size();
 }
 
-// It may be large, and then the rest should not wait for the first bytes. Where somebody waits, more
-// pieces are asked for at once, on the guess that half of what it may have at most is there.
+// It may be large, and then the rest should not wait for the first bytes. Where somebody waits, all
+// that is likely to be there is asked for at once.
 void HttpRead::add_pieces() {
-  const std::uint64_t count = std::max<std::size_t>(wanted.urgent_requests, 1);
-  piece_bytes_ = count > 1 ? std::max(kLeastUrgentPart, wanted.most_bytes / 2 / count) : kLarge;
+  const std::uint64_t count = wanted.likely_bytes > 0 ? std::max<std::size_t>(wanted.urgent_requests, 1) : 1;
+  piece_bytes_ = count > 1 ? std::max(kLeastUrgentPart, wanted.likely_bytes / count) : kLarge;
   for (std::uint64_t i = 0; i < count && i * piece_bytes_ < wanted.most_bytes; ++i) {
     Asked asked;
     asked.range = {i * piece_bytes_, piece_bytes_, false};

@@ -5,14 +5,16 @@
 namespace penstock {
 namespace {
 
-constexpr double kWindowSeconds = 0.25;
+constexpr double kWindowSeconds = 0.25, kClimbSeconds = 0.1;  // while doubling, which shows at once
+constexpr std::size_t kWindowRounds = 2, kClimbRounds = 1;
 constexpr double kFullEnough = 0.75;      // of the limit, on average: below it, we asked for too little
-constexpr double kDoublingPays = 1.08;    // the rate, compared with half as many
+constexpr double kDoublingPays = 1.2;     // the rate, compared with half as many
+constexpr double kHalvingCosts = 0.97;    // below this share of the rate, compared with twice as many
 constexpr double kShareOfMore = 0.3;      // of the gain that unlimited servers would give
 constexpr double kFewerPays = 1.03;       // fewer are only better where servers suffer from many
 constexpr double kRateIsAnother = 0.25;   // the world has changed: look around sooner
 constexpr double kPushedBackShare = 0.1;  // of all answers
-constexpr int kShortHold = 4, kLongHold = 64;
+constexpr int kShortHold = 8, kLongHold = 64;
 constexpr double kBytesOfRequest = 16384;  // what a request costs beside its bytes
 
 }  // namespace
@@ -42,7 +44,9 @@ void RequestWindow::ended(Clock::time_point now, std::uint64_t bytes, Outcome ou
     bytes_ += bytes;
   }
   const double seconds = seconds_between(window_start_, now);
-  if (seconds < kWindowSeconds || requests_ < 2 * limit()) return;
+  const bool climbs = phase_ == Phase::kDoubling;
+  if (seconds < (climbs ? kClimbSeconds : kWindowSeconds)) return;
+  if (requests_ < limit() * (climbs ? kClimbRounds : kWindowRounds)) return;
   const bool is_telling = flight_seconds_ >= kFullEnough * static_cast<double>(limit()) * seconds;
   if (is_telling) {
     const bool is_too_much =
@@ -78,13 +82,28 @@ void RequestWindow::judge(double rate) {
   switch (phase_) {
     case Phase::kDoubling:
       if (base_limit_ != 0 && rate < kDoublingPays * base_rate_) {
-        hold(base_limit_, base_rate_, kShortHold);
+        if (base_limit_ > kFirst)
+          hold(base_limit_, base_rate_, kShortHold);
+        else
+          go_to(std::max(least_, base_limit_ / 2), Phase::kHalving);
       } else if (now >= most_) {
         hold(now, rate, kShortHold);
       } else {
         base_limit_ = now;
         base_rate_ = rate;
         go_to(std::min(most_, 2 * now), Phase::kDoubling);
+      }
+      return;
+    case Phase::kHalving:
+      if (rate < kHalvingCosts * base_rate_) {
+        hold(base_limit_, base_rate_, kShortHold);
+      } else {
+        base_limit_ = now;
+        base_rate_ = std::max(base_rate_, rate);
+        if (now <= least_)
+          hold(now, base_rate_, kShortHold);
+        else
+          go_to(std::max(least_, now / 2), Phase::kHalving);
       }
       return;
     case Phase::kHolding:
@@ -96,7 +115,7 @@ void RequestWindow::judge(double rate) {
       base_rate_ = (base_rate_ + rate) / 2;
       if (--windows_to_hold_ > 0) return;
       if (now < most_)
-        go_to(std::min(most_, now + step()), Phase::kTryingMore);
+        go_to(some_more(), Phase::kTryingMore);
       else if (now > least_)
         go_to(std::max(least_, now - step()), Phase::kTryingFewer);
       return;
@@ -126,6 +145,7 @@ void RequestWindow::judge(double rate) {
 
 // Too much for the server: to what was good before, or below if that was the same.
 void RequestWindow::step_back() {
+  refused_limit_ = limit();
   if (base_limit_ != 0 && base_limit_ < limit()) {
     hold(base_limit_, base_rate_, next_hold_);
     next_hold_ = std::min(2 * next_hold_, kLongHold);
@@ -147,6 +167,15 @@ void RequestWindow::go_to(std::size_t limit, Phase phase) {
   phase_ = phase;
 }
 
-std::size_t RequestWindow::step() const { return std::max<std::size_t>(4, base_limit_ / 4); }
+std::size_t RequestWindow::step() const { return std::max<std::size_t>(2, base_limit_ / 8); }
+
+// Half way to what the server refused; once there is nothing in between, beyond it: it may have
+// recovered.
+std::size_t RequestWindow::some_more() {
+  const std::size_t now = limit(), more = std::min(most_, now + step());
+  if (refused_limit_ > now + 1) return std::min(more, (now + refused_limit_) / 2);
+  refused_limit_ = 0;
+  return more;
+}
 
 }  // namespace penstock

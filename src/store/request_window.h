@@ -2,8 +2,10 @@
 //
 // Little's law: requests in flight = latency x rate. More of them raise the rate until the server,
 // the network or we are full; from then on they only wait for each other. So: double while that
-// pays, then keep trying a few more and a few fewer, and keep what is clearly better. Stretches of
-// time in which we did not have enough to ask for say nothing and are not judged.
+// pays; where it did not pay even once, halve while that costs nothing; then keep trying a few more
+// and a few fewer, and keep what is clearly better. It starts high: an epoch of seconds has no time
+// for a climb. Stretches of time in which we did not have enough to ask for say nothing and are not
+// judged.
 // One thread; limit() may be read by any.
 #pragma once
 
@@ -17,7 +19,7 @@ namespace penstock {
 
 class RequestWindow {
  public:
-  static constexpr std::size_t kFirst = 8, kLeast = 4;
+  static constexpr std::size_t kFirst = 32, kLeast = 4;
 
   explicit RequestWindow(std::size_t most);
 
@@ -33,7 +35,7 @@ class RequestWindow {
   void ended(Clock::time_point now, std::uint64_t bytes, Outcome outcome = Outcome::kDone);
 
  private:
-  enum class Phase : std::uint8_t { kDoubling, kHolding, kTryingMore, kTryingFewer };
+  enum class Phase : std::uint8_t { kDoubling, kHalving, kHolding, kTryingMore, kTryingFewer };
 
   void pass_time(Clock::time_point now);
   void begin_window(Clock::time_point now);
@@ -42,6 +44,7 @@ class RequestWindow {
   void go_to(std::size_t limit, Phase phase);
   void hold(std::size_t limit, double rate, int windows);
   std::size_t step() const;
+  std::size_t some_more();
 
   const std::size_t least_, most_;
   std::atomic<std::size_t> limit_;
@@ -50,6 +53,7 @@ class RequestWindow {
 
   std::size_t base_limit_ = 0;  // what is compared with; 0: nothing yet
   double base_rate_ = 0;
+  std::size_t refused_limit_ = 0;  // the server last said at so many that it is too much; 0: never
   int windows_to_hold_ = 0;
   int next_hold_ = 0;  // grows while trying changes nothing
 

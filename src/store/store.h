@@ -71,6 +71,8 @@ struct ObjectRead {
   // Not 0: somebody waits for it, and for little else. Worth so many requests at once, beyond what the
   // store wants to have under way otherwise.
   std::size_t urgent_requests = 0;
+  // Of a whole object: a guess of its size, which only decides what is asked for at once; 0: none.
+  std::uint64_t likely_bytes = 0;
 };
 
 struct ObjectBytes {

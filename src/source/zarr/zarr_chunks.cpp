@@ -10,9 +10,19 @@ Where ZarrChunks::stored_at(std::uint64_t chunk) const {
   return {uri() + "/" + keys_.key(place_in_grid(chunk)), -1, -1, -1};
 }
 
+// Compressed arrays have half their size or less more often than not.
+std::uint64_t ZarrChunks::likely_encoded_bytes() const {
+  const std::uint64_t decoded = chain().decoded_bytes();
+  return chain().most_encoded_bytes() > decoded ? decoded / 2 : decoded;
+}
+
 Result<ChunkPlace> ZarrChunks::place(std::uint64_t chunk) const {
   PENSTOCK_CHECK(check_number(chunk));
-  return ChunkPlace{{stored_at(chunk).uri, {}, chain().most_encoded_bytes(), {}}, false};
+  ObjectRead read;
+  read.key = stored_at(chunk).uri;
+  read.most_bytes = chain().most_encoded_bytes();
+  read.likely_bytes = likely_encoded_bytes();
+  return ChunkPlace{std::move(read), false};
 }
 
 }  // namespace penstock

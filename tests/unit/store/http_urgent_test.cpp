@@ -7,8 +7,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMost = 4 << 20;
-constexpr std::size_t kPieces = 8;  // of a quarter of a MiB each, as half of the most is guessed
+constexpr std::uint64_t kMost = 4 << 20, kLikely = 2 << 20;
+constexpr std::size_t kPieces = 8;  // of a quarter of a MiB each
 
 class HttpUrgent : public testing::Test {
  protected:
@@ -18,7 +18,7 @@ class HttpUrgent : public testing::Test {
     store_ = *store;
   }
   Result<TextRead> read(const HttpServer& server, ByteRange range = {}, int* rooms = nullptr) const {
-    return read_text(*store_, {server.url(), range, kMost, {}, kPieces}, rooms);
+    return read_text(*store_, {server.url(), range, kMost, {}, kPieces, kLikely}, rooms);
   }
 
   std::shared_ptr<const HttpStore> store_;

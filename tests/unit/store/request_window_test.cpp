@@ -120,6 +120,10 @@ TEST(RequestWindow, stays_small_where_more_do_not_help) {
   EXPECT_GE(run_adapted({}, 96e3).limit, 48u);
 }
 
+TEST(RequestWindow, has_no_time_to_lose_in_a_short_epoch) {
+  EXPECT_GE(run_adapted({}, 1.5e6, 2).rate, 0.8 * run_fixed({}, 64, 1.5e6));
+}
+
 TEST(RequestWindow, keeps_within_its_bounds) {
   for (const std::size_t most : {1u, 2u, 5u, 64u}) {
     RequestWindow window(most);
