@@ -251,7 +251,11 @@ void HttpEngine::conclude(HttpTransfer& transfer, HttpTransfer::Outcome outcome,
   // A server that never answered anything is more likely a wrong name than an outage.
   if (outcome.next == Verdict::Next::kRetry && usual_seconds_ == 0 && !transfer.answered_at())
     outcome.next = Verdict::Next::kRetryBriefly;
-  if (worked) count(bytes_, transfer.received());
+  if (worked) {
+    count(bytes_, transfer.received());
+    const bool is_range = request.asked.range.offset > 0;
+    if (is_range && !ignored_ranges_.empty()) ignored_ranges_.erase(request.url.server());
+  }
   take_off_wire(transfer, now,
                 worked                ? RequestWindow::Outcome::kDone
                 : outcome.pushed_back ? RequestWindow::Outcome::kPushedBack

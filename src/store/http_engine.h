@@ -62,6 +62,7 @@ class HttpEngine {
   void follow_redirect(HttpRequest& request, const std::string& location);
   void try_again(HttpRequest& request, HttpTransfer::Outcome outcome, Clock::time_point now);
   void give_up(HttpRequest& request);
+  bool keeps_ignoring_ranges(const HttpUrl& server);
   void check_times(Clock::time_point now);
   void check_transfer(HttpTransfer& transfer, Clock::time_point now);
   void hedge(HttpTransfer& transfer, Clock::duration late, Clock::time_point now);
@@ -94,7 +95,8 @@ class HttpEngine {
   std::vector<HttpTransfer*> on_wire_;
   std::vector<std::unique_ptr<HttpTransfer>> transfers_;
   std::vector<HttpTransfer*> idle_;
-  double usual_seconds_ = 0;  // until an answer begins
+  std::unordered_map<std::string, int> ignored_ranges_;  // of servers, since they last gave one
+  double usual_seconds_ = 0;                             // until an answer begins
   Clock::time_point next_check_{};
   std::atomic<std::uint64_t> requests_{0}, retries_{0}, hedges_{0}, bytes_{0};
 };

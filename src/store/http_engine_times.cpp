@@ -23,7 +23,9 @@ void HttpEngine::try_again(HttpRequest& request, HttpTransfer::Outcome outcome, 
   if (outcome.next == Verdict::Next::kRetryBriefly) ++request.odd_answers;
   auto delay = backoff_delay(retry, request.failures, jitter_.uniform());
   if (outcome.retry_after) delay = std::max(delay, *outcome.retry_after);
-  if (request.odd_answers >= retry.most_odd_answers || request.tries >= retry.most_tries ||
+  const bool is_hopeless =
+      outcome.error.code == ErrorCode::kUnsupported && keeps_ignoring_ranges(request.url);
+  if (is_hopeless || request.odd_answers >= retry.most_odd_answers || request.tries >= retry.most_tries ||
       now + delay > request.first_failure + retry.give_up_after) {
     request.last_error = std::move(outcome.error);
     return give_up(request);
@@ -38,8 +40,15 @@ void HttpEngine::try_again(HttpRequest& request, HttpTransfer::Outcome outcome, 
   next_check_ = std::min(next_check_, now + delay);
 }
 
+// One answer may be a proxy's lapse. But where nobody gets a range, asking again for each of a thousand
+// would take minutes.
+bool HttpEngine::keeps_ignoring_ranges(const HttpUrl& server) {
+  return ++ignored_ranges_[server.server()] >= options_.retry.most_odd_answers;
+}
+
 void HttpEngine::give_up(HttpRequest& request) {
-  request.last_error.message += fmt::format("; given up after {} tries", request.tries);
+  if (request.tries > 1)
+    request.last_error.message += fmt::format("; given up after {} tries", request.tries);
   request.last_error.retryable = request.last_error.code == ErrorCode::kIo;
   finish(request.read, std::unexpected(std::move(request.last_error)));
 }

@@ -25,6 +25,7 @@ struct HttpUrl {
 
   std::string text() const;   // all of it
   std::string shown() const;  // without userinfo, for messages
+  std::string server() const { return scheme + "://" + host + ":" + std::to_string(port); }
   bool same_server(const HttpUrl& other) const {
     return scheme == other.scheme && host == other.host && port == other.port;
   }

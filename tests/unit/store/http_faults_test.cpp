@@ -73,6 +73,24 @@ TEST_F(HttpFaults, all_for_a_range) {
   EXPECT_LT(sent, huge.size()) << "nobody reads what was not asked for";
 }
 
+TEST_F(HttpFaults, a_server_without_ranges_is_not_asked_again_for_each_of_many) {
+  std::atomic<bool> gives_ranges{false};
+  std::atomic<int> calls{0};
+  HttpServer server([&](const HttpCall& call, HttpConnection& client) {
+    ++calls;
+    if (gives_ranges) return client.answer(call, kBody);
+    client.send("HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + kBody);
+    client.close();
+  });
+  const auto store = *make_http_store(impatient());
+  constexpr int kReads = 20;
+  for (int i = 0; i < kReads; ++i)
+    EXPECT_EQ(read_text(*store, {server.url(), kRange, 200'000, {}}).error().code, ErrorCode::kUnsupported);
+  EXPECT_LE(calls, kReads + 2);
+  gives_ranges = true;
+  EXPECT_TRUE(read_text(*store, {server.url(), kRange, 200'000, {}}));
+}
+
 TEST_F(HttpFaults, wrong_or_absent_content_range) {
   for (const char* line :
        {"", "Content-Range: bytes 1001-6000/200000\r\n", "Content-Range: bytes 1000-5998/200000\r\n",
