@@ -32,16 +32,6 @@ Selection selection_of(const nb::tuple& parts) {
   return DateRange{nb::cast<std::string>(parts[1]), nb::cast<std::string>(parts[2])};
 }
 
-template <typename Open>
-SourceHandle open_without_gil(Open open) {
-  Result<SourcePtr> opened = [&] {
-    nb::gil_scoped_release release;
-    return open();
-  }();
-  if (PyErr_Occurred()) throw nb::python_error();
-  return {value_or_raise(std::move(opened))};
-}
-
 SourceHandle open_zarr_source(const nb::bytes& uri, std::vector<std::string> variables,
                               std::variant<std::string, int> sample_dim, std::vector<std::int64_t> history,
                               std::vector<std::int64_t> horizon,

@@ -46,12 +46,7 @@ SourceHandle open(const nb::bytes& uri, const std::string& kind, const nb::bytes
       nb::gil_scoped_acquire gil;
       warn(file_text(text));
     };
-  Result<SourcePtr> opened = [&, name = text_of(uri)] {
-    nb::gil_scoped_release release;
-    return open_source(name, options);
-  }();
-  if (PyErr_Occurred()) throw nb::python_error();
-  return {value_or_raise(std::move(opened))};
+  return open_without_gil([&, name = text_of(uri)] { return open_source(name, options); });
 }
 
 }  // namespace

@@ -16,6 +16,9 @@ from .sources import Source, log
 Path = Union[str, os.PathLike]
 
 
+_FAR = 1 << 62  # no index or extent is larger
+
+
 def Zarr(uri: Path, variables: Union[str, Sequence[str], None] = None, sample_dim: Union[str, int] = 0, *,
          window: Union[tuple, None] = None, select: Mapping[Union[str, int], Any] | None = None,
          stack: Union[bool, str] = False, decode_cf: bool = True, nan: Union[str, float] = "keep",
@@ -86,7 +89,8 @@ def Patches(volumes: Union[Path, Sequence[Path]], size: Sequence[int], per_epoch
     overlaps = list(overlap) if hasattr(overlap, "__iter__") and not isinstance(overlap, str) else [overlap] * len(size)
     if len(overlaps) != len(size):
         raise ValueError(f"overlap={overlap!r}: one number, or one for each of the {len(size)} axes of a patch")
-    overlaps = [round(part * extent) if isinstance(part, float) and 0 <= part < 1 else _integer("overlap", part)
+    overlaps = [min(round(part * extent), extent - 1) if isinstance(part, float) and 0 <= part < 1
+                else _integer("overlap", part)
                 for part, extent in zip(overlaps, size)]
     if per_epoch is not None and not any(overlaps):
         overlaps = []
@@ -123,7 +127,7 @@ def _names(paths: Any) -> list[str]:
     return [_name(path) for path in paths]
 
 
-def _integer(keyword: str, value: Any, below: int = 1 << 62) -> int:
+def _integer(keyword: str, value: Any, below: int = _FAR) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{keyword}={value!r}: wants a whole number")
     number = operator.index(value)
@@ -160,14 +164,15 @@ def _selection(dim: Any, value: Any) -> tuple:
     if isinstance(value, slice):
         ends = [value.start, value.stop]
         if all(end is None or _is_index(end) for end in ends):
-            return ("index", *(None if end is None else operator.index(end) for end in ends),
-                    1 if value.step is None else operator.index(value.step))
+            # Ends beyond the dimension are cut, as everywhere in Python.
+            first, stop = (None if end is None else max(-_FAR, min(_FAR, operator.index(end))) for end in ends)
+            return ("index", first, stop, 1 if value.step is None else _integer(f"select {dim!r}: step", value.step))
         if value.step is not None:
             raise ValueError(f"select {dim!r}: a range of coordinates has no step")
     elif isinstance(value, (tuple, list)) and len(value) == 2:
         ends = list(value)
     elif _is_index(value):
-        index = operator.index(value)
+        index = _integer(f"select {dim!r}: index", value)
         return ("index", index, index + 1 if index != -1 else None, 1)
     else:
         raise ValueError(f"select {dim!r}: {value!r} is not a slice, an index or a pair (from, to)")
@@ -179,4 +184,10 @@ def _selection(dim: Any, value: Any) -> tuple:
 
 
 def _is_index(value: Any) -> bool:
-    return hasattr(value, "__index__") and not isinstance(value, bool)
+    if isinstance(value, bool):
+        return False
+    try:
+        operator.index(value)
+    except TypeError:  # arrays have __index__ too, and refuse
+        return False
+    return True

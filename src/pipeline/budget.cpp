@@ -21,10 +21,14 @@ std::uint64_t variable_area(const BudgetRequest& request) {
   return request.variable_bytes ? std::max(request.variable_bytes * 5 / 2, kLeastVariable) : 0;
 }
 
+// One worker at a time has the encoded bytes of a large chunk, and what comes out of them.
+std::uint64_t chunk_scratch(const BudgetRequest& request) { return 2 * request.chunk_bytes; }
+
 }  // namespace
 
 std::uint64_t least_budget(const BudgetRequest& request) {
-  return request.batch_bytes + variable_area(request) + request.threads * kLeastShare;
+  return request.batch_bytes + variable_area(request) + request.threads * kLeastShare +
+         chunk_scratch(request);
 }
 
 Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
@@ -34,16 +38,17 @@ Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
   const std::uint64_t variable = variable_area(request);
   const std::uint64_t needed = least_budget(request);
   if (budget < needed || needed < request.batch_bytes)
-    return fail(ErrorCode::kNoMemory,
-                fmt::format("memory budget of {:.1f} MiB is too small: one batch takes {:.1f} MiB and {} "
-                            "threads need {} MiB to decode; give memory= at least {} MiB",
-                            static_cast<double>(request.budget_bytes) / kMiB,
-                            static_cast<double>(request.batch_bytes + variable) / kMiB, threads,
-                            threads * kLeastShare / kMiB, (needed + shared) / kMiB + 1));
+    return fail(
+        ErrorCode::kNoMemory,
+        fmt::format("memory budget of {:.1f} MiB is too small: one batch takes {:.1f} MiB and {} "
+                    "threads need {} MiB to decode; give memory= at least {} MiB",
+                    static_cast<double>(request.budget_bytes) / kMiB,
+                    static_cast<double>(request.batch_bytes + variable) / kMiB, threads,
+                    (threads * kLeastShare + chunk_scratch(request)) / kMiB, (needed + shared) / kMiB + 1));
   BudgetPlan plan;
   // A quarter for scratch, unless one batch needs more than the other three.
-  const std::uint64_t scratch =
-      std::min(std::max(budget / 4, threads * kLeastShare), budget - request.batch_bytes - variable);
+  const std::uint64_t scratch = std::min(std::max(budget / 4, threads * kLeastShare + chunk_scratch(request)),
+                                         budget - request.batch_bytes - variable);
   plan.batch_area_bytes = budget - scratch;
   if (variable > 0) {
     // By their shares of a batch, of which the one that varies is a guess: hence at least a quarter.
@@ -54,7 +59,8 @@ Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
                    plan.batch_area_bytes - request.batch_bytes);
     plan.batch_area_bytes -= plan.variable_area_bytes;
   }
-  plan.scratch_share_bytes = std::clamp(scratch / (2 * threads), kLeastShare, kMostShare);
+  plan.scratch_share_bytes =
+      std::clamp((scratch - chunk_scratch(request)) / (2 * threads), kLeastShare, kMostShare);
   plan.scratch_pot_bytes = scratch - std::min(scratch, plan.scratch_share_bytes * threads);
   const std::uint64_t fit = plan.batch_area_bytes / request.batch_bytes;
   const std::uint64_t wanted =

@@ -13,6 +13,7 @@ struct BudgetRequest {
   std::uint64_t variable_bytes =
       0;                           // of a batch, roughly: what varies from sample to sample; 0: nothing does
   std::uint64_t shared_bytes = 0;  // for what samples share: compressed shards, chunks, reads ahead
+  std::uint64_t chunk_bytes = 0;   // of the largest chunk when it is decoded; 0: there are none
   unsigned threads = 1;
   std::uint64_t prefetch = 0;  // wanted by the user; 0: choose
 };
@@ -25,7 +26,8 @@ struct BudgetPlan {
   std::uint64_t prefetch = 0;             // batches in the making or waiting
 };
 
-// What one batch and a minimum of scratch take, without what is shared.
+// What one batch and a minimum of scratch take, without what is shared: of a chunk, the encoded bytes and
+// the decoded ones.
 std::uint64_t least_budget(const BudgetRequest& request);
 
 // Fails, saying how much is needed, where one batch and a minimum of scratch do not fit.

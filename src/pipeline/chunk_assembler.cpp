@@ -177,8 +177,10 @@ std::unexpected<Error> ChunkAssembler::not_decoded(const ChunkId& chunk, Error e
     const std::int64_t inside = std::max<std::int64_t>(error.where.offset, 0);
     error.where = where_;
     error.where.offset += inside;
+    if (error.where.length >= inside) error.where.length -= inside;
   }
-  error.message += fmt::format(" (chunk {} of {})", describe_chunk(array, chunk.number), array.uri());
+  if (!error.message.starts_with("chunk "))
+    error.message = fmt::format("chunk {}: {}", describe_chunk(array, chunk.number), error.message);
   return std::unexpected(std::move(error));
 }
 

@@ -13,6 +13,7 @@
 #include "pipeline/pipeline_loader.h"
 #include "pipeline/sample_shape.h"
 #include "pipeline/scheduler.h"
+#include "plan/chunk_pieces.h"
 
 namespace penstock {
 namespace {
@@ -21,6 +22,7 @@ constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kLargestBatch = 1 << 24;
 constexpr std::uint64_t kMostOpenObjects = 64;  // by each worker
 constexpr std::uint64_t kLargestWindow = 1 << 24;
+constexpr std::uint64_t kBytesOfPlannedChunk = 256;
 constexpr std::uint64_t kBatchesBesideChunks = 5;  // two with the user, three under way
 
 std::unexpected<Error> bad_option(std::string message) {
@@ -64,9 +66,8 @@ std::uint64_t samples_together(const OrderSpec& order) {
 std::uint64_t bytes_to_share(const SamplePlan& plan, const BudgetRequest& request) {
   const Source& source = *plan.source;
   const std::uint64_t memory = request.budget_bytes, third = memory / 3;
-  std::uint64_t wanted = third, chunk = 0;
-  for (const auto& array : source.chunked_arrays())
-    if (array->chunks() > 0) chunk = std::max(chunk, array->chunk_bytes(0));
+  const std::uint64_t chunk = request.chunk_bytes;
+  std::uint64_t wanted = third;
   if (chunk > 0 && source.shares_units()) {
     const std::uint64_t others =
         kBatchesBesideChunks * (request.batch_bytes + request.variable_bytes) + memory / 8;
@@ -78,20 +79,41 @@ std::uint64_t bytes_to_share(const SamplePlan& plan, const BudgetRequest& reques
   return std::min(wanted, memory - std::min(memory, least));
 }
 
-// A chunk that neither the shelf nor a worker's scratch can hold would fail every sample.
-Status check_chunks_fit(const SamplePlan& plan, const UpcomingPlan& upcoming, const BudgetPlan& budget,
-                        std::uint64_t memory) {
-  const std::uint64_t most = std::max(upcoming.shelf_bytes, budget.scratch_pot_bytes);
-  for (const auto& array : plan.source->chunked_arrays())
-    if (const std::uint64_t bytes = array->chunks() > 0 ? array->chunk_bytes(0) : 0; bytes > most)
-      return fail(
-          ErrorCode::kNoMemory,
-          fmt::format("memory budget of {:.0f} MiB is too small: one chunk takes {:.0f} MiB when it is "
-                      "decoded; give memory= at least {:.0f} MiB",
-                      static_cast<double>(memory) / kMiB, static_cast<double>(bytes) / kMiB,
-                      std::ceil(3.2 * static_cast<double>(bytes) / kMiB)),
-          {array->uri(), -1, -1, -1});
-  return {};
+std::uint64_t largest_chunk(const Source& source) {
+  std::uint64_t bytes = 0;
+  for (const auto& array : source.chunked_arrays())
+    if (array->chunks() > 0) bytes = std::max(bytes, std::uint64_t{array->chunk_bytes(0)});
+  return bytes;
+}
+
+// With too little for a chunk, every sample would fail.
+Status check_chunks_fit(const SamplePlan& plan, const BudgetRequest& request) {
+  const std::uint64_t needed = least_budget(request) + request.shared_bytes;
+  if (request.chunk_bytes == 0 || needed <= request.budget_bytes) return {};
+  return fail(ErrorCode::kNoMemory,
+              fmt::format("memory budget of {:.0f} MiB is too small: one chunk takes {:.0f} MiB when it is "
+                          "decoded, and one batch {:.1f} MiB; give memory= at least {} MiB",
+                          static_cast<double>(request.budget_bytes) / kMiB,
+                          static_cast<double>(request.chunk_bytes) / kMiB,
+                          static_cast<double>(request.batch_bytes) / kMiB, needed / kMiB + 1),
+              {plan.source->uri(), -1, -1, -1});
+}
+
+// What is noted of each chunk of a sample, by the workers and while looking ahead.
+Status check_chunks_of_sample(const SamplePlan& plan, std::uint64_t memory, unsigned threads) {
+  const Source& source = *plan.source;
+  if (source.chunked_arrays().empty() || source.size() == 0) return {};
+  std::vector<ArrayBox> boxes;
+  for (const std::size_t field : stored_fields(plan))
+    if (source.fields()[field].form == FieldForm::kChunks) source.boxes(0, field, boxes);
+  const std::uint64_t chunks = count_pieces(source.chunked_arrays(), boxes);
+  const std::uint64_t most = memory / 4 / kBytesOfPlannedChunk / (threads + 1);
+  if (chunks <= most) return {};
+  return fail(ErrorCode::kNoMemory,
+              fmt::format("one sample is made of {} chunks, and a memory budget of {:.0f} MiB can plan {}; "
+                          "give more memory=, or select less",
+                          chunks, static_cast<double>(memory) / kMiB, most),
+              {source.uri(), -1, -1, -1});
 }
 
 }  // namespace
@@ -121,6 +143,7 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
     stream_plan = *planned;
     streams = std::make_unique<StreamBlocks>(*source, ledger, stream_plan);
   }
+  PENSTOCK_CHECK(check_chunks_of_sample(*plan, memory, threads));
   auto shape = find_shape(*plan, options, memory, {streams.get(), nullptr});
   if (!shape) return std::unexpected(std::move(shape).error());
   for (const LayoutField& field : shape->fields)  // before any size is multiplied out: it might wrap around
@@ -135,8 +158,9 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
   SlotLayout layout(std::move(shape->fields), options.batch_size);
 
   const std::uint64_t variable = shape->variable_bytes * options.batch_size;
-  BudgetRequest request{memory,  layout.batch_bytes(), variable, stream_plan.bytes(),
+  BudgetRequest request{memory,  layout.batch_bytes(), variable, stream_plan.bytes(), largest_chunk(*source),
                         threads, stream_plan.prefetch};
+  PENSTOCK_CHECK(check_chunks_fit(*plan, request));
   const auto upcoming_plan =
       plan_upcoming(*source, {2 * samples_together(*order), bytes_to_share(*plan, request)});
   if (upcoming_plan) request.shared_bytes += upcoming_plan->bytes();
@@ -144,7 +168,6 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
   if (!budget) return std::unexpected(budget.error());
   std::unique_ptr<Upcoming> upcoming;
   if (upcoming_plan) {
-    PENSTOCK_CHECK(check_chunks_fit(*plan, *upcoming_plan, *budget, memory));
     upcoming = std::make_unique<Upcoming>(*source, stored_fields(*plan), ledger, *upcoming_plan);
   }
   std::string tuning = fmt::format(

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/checked_math.h"
+
 namespace penstock {
 namespace {
 
@@ -15,6 +17,16 @@ class Cutter {
       first_chunk_[d] = chunk_[d] = box.origin[d] / extent;
       last_chunk_[d] = (box.origin[d] + (box.count[d] - 1) * box.step[d]) / extent;
     }
+  }
+
+  std::uint64_t most_pieces() const {
+    std::uint64_t pieces = 1;
+    for (std::size_t d = 0; d < array_.grid().size(); ++d) {
+      const std::int64_t along = std::min(last_chunk_[d] - first_chunk_[d] + 1, box_.count[d]);
+      pieces = checked_multiply(pieces, static_cast<std::uint64_t>(std::max<std::int64_t>(along, 0)))
+                   .value_or(UINT64_MAX);
+    }
+    return pieces;
   }
 
   void run(std::vector<ChunkPiece>& out) {
@@ -59,6 +71,13 @@ class Cutter {
 };
 
 }  // namespace
+
+std::uint64_t count_pieces(std::span<const ChunkedArrayPtr> arrays, std::span<const ArrayBox> boxes) {
+  std::uint64_t pieces = 0;
+  for (const ArrayBox& box : boxes)
+    pieces = checked_add(pieces, Cutter(*arrays[box.array], box).most_pieces()).value_or(UINT64_MAX);
+  return pieces;
+}
 
 void cut_boxes(std::span<const ChunkedArrayPtr> arrays, std::span<const ArrayBox> boxes,
                std::vector<ChunkPiece>& out) {

@@ -19,6 +19,9 @@ struct ChunkPiece {
   std::int64_t to = 0;
 };
 
+// How many pieces there are at most.
+std::uint64_t count_pieces(std::span<const ChunkedArrayPtr> arrays, std::span<const ArrayBox> boxes);
+
 // Pieces of the same chunk need not stand together. `boxes` must outlive the pieces.
 void cut_boxes(std::span<const ChunkedArrayPtr> arrays, std::span<const ArrayBox> boxes,
                std::vector<ChunkPiece>& out);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/checked_math.h"
+#include "penstock/interruption.h"
 
 namespace penstock {
 namespace {
@@ -238,7 +239,11 @@ Result<ForegroundMap> ForegroundBuilder::run() {
   ScratchBudget budget(ledger, options_.working_bytes / 2 / threads, options_.working_bytes / 2);
   {
     std::vector<std::jthread> helpers;
-    for (std::uint64_t i = 1; i < threads; ++i) helpers.emplace_back([&] { work(budget, false); });
+    for (std::uint64_t i = 1; i < threads; ++i)
+      helpers.emplace_back([&, interruption = Interruption::current()] {
+        const Interruption::Scope scope(interruption);
+        work(budget, false);
+      });
     work(budget, true);
   }
   if (error_) return std::unexpected(std::move(*error_));

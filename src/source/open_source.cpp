@@ -208,8 +208,12 @@ Result<SourcePtr> open_source(const std::string& uri, const OpenOptions& options
   auto store = std::make_shared<const FileStore>();
   std::error_code error;
   const fs::file_status status = fs::status(uri, error);
-  if (options.kind == "zarr" || (options.kind.empty() && fs::is_directory(status) && is_zarr(*store, uri)))
-    return open_zarr(uri, {});
+  if (options.kind == "zarr") return open_zarr(uri, {});
+  if (options.kind.empty() && fs::is_directory(status)) {
+    const auto is_array = is_zarr(*store, uri);
+    if (!is_array) return std::unexpected(is_array.error());
+    if (*is_array) return open_zarr(uri, {});
+  }
   if (fs::is_directory(status) && options.kind != "manifest")
     return open_folder(std::move(store), uri, options);
   std::vector<std::string> paths = {uri};
@@ -240,10 +244,12 @@ Result<SourcePtr> open_source(const std::string& uri, const OpenOptions& options
   }
   if (kind == "npy" && is_one_file) return make_npy_source(std::move(store), uri, absolute(uri));
   if (kind.empty() && is_one_file)
-    return fail(ErrorCode::kUnsupported,
-                "not known by its name; this version reads folders of images, image and .npy files, .tar and "
-                ".tfrecord shards, .csv and .jsonl manifests (kind= says what it is)",
-                {uri, -1, -1, -1});
+    return fail(
+        ErrorCode::kUnsupported,
+        "not known by its name; this version reads folders of images, image and .npy files, .tar and "
+        ".tfrecord shards, .csv and .jsonl manifests, Zarr stores (kind= says what it is); volumes are "
+        "opened by ps.Patches",
+        {uri, -1, -1, -1});
   return open_files(std::move(store), uri, paths, options);
 }
 

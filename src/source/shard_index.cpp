@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/machine.h"
+#include "penstock/interruption.h"
 #include "source/ahead_object.h"
 #include "source/kept_index.h"
 
@@ -62,12 +63,18 @@ class ShardScans {
     std::vector<std::jthread> pool;
     running_ = threads_;
     for (unsigned t = 0; t < threads_; ++t)
-      pool.emplace_back([this, &options] { work(!options.on_bad_shard); });
+      pool.emplace_back([this, &options, interruption = Interruption::current()] {
+        const Interruption::Scope scope(interruption);
+        work(!options.on_bad_shard);
+      });
     std::unique_lock lock(mutex_);
     while (!finished_.wait_for(lock, kProgressEvery, [&] { return running_ == 0; })) {
       if (!options.progress) continue;
       lock.unlock();
-      if (!options.progress(seen_.load(std::memory_order_relaxed))) stop_ = stopped_ = true;
+      if (!options.progress(seen_.load(std::memory_order_relaxed))) {
+        stop_ = stopped_ = true;
+        if (Interruption* interruption = Interruption::current()) interruption->request();
+      }
       lock.lock();
     }
     if (stopped_) return fail(ErrorCode::kStopped, "stopped while indexing", {set_.uri, -1, -1, -1});

@@ -11,6 +11,7 @@
 #include <stop_token>
 
 #include "base/bytes.h"
+#include "penstock/interruption.h"
 #include "store/store.h"
 
 namespace penstock {
@@ -45,7 +46,8 @@ class StartedRead {
   // Borrowed from this.
   Result<ConstBytes> wait() const {
     std::unique_lock lock(state_->mutex);
-    state_->came.wait(lock, [&] { return state_->answer.has_value(); });
+    wait_interruptibly(
+        state_->came, lock, [&] { return state_->answer.has_value(); }, [&] { stop_.request_stop(); });
     if (!*state_->answer) return std::unexpected(state_->answer->error());
     return ConstBytes((*state_->answer)->bytes);
   }
@@ -59,7 +61,7 @@ class StartedRead {
   };
 
   const std::shared_ptr<State> state_ = std::make_shared<State>();  // the store's thread holds it too
-  std::stop_source stop_;
+  mutable std::stop_source stop_;
   std::stop_callback<std::function<void()>> on_stop_;
 };
 

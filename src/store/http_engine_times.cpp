@@ -9,6 +9,7 @@
 namespace penstock {
 namespace {
 
+constexpr int kMostHedges = 5;
 constexpr auto kLongestPoll = std::chrono::milliseconds(1000);
 
 }  // namespace
@@ -101,7 +102,8 @@ void HttpEngine::hedge(HttpTransfer& transfer, Clock::duration late, Clock::time
   HttpRequest& request = transfer.request();
   HttpTransfer* other = request.on_wire[request.on_wire[0] == &transfer ? 1 : 0];
   if (other != nullptr && other->started() > transfer.started()) return;  // the newest one decides
-  const Clock::duration patience = late * (1 << std::min(request.hedges, 4));
+  if (request.hedges >= kMostHedges) return;  // it may be silent for good, which others find out
+  const Clock::duration patience = late * (1 << request.hedges);
   if (now - transfer.started() < patience || !budget_.try_take(now)) return;
   if (other != nullptr) take_off_wire(*other, now, RequestWindow::Outcome::kFailed);
   ++request.hedges;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "penstock/interruption.h"
 #include "store/http_engine.h"
 #endif
 
@@ -29,9 +30,12 @@ Result<ObjectBytes> wait_for(HttpEngine& engine, std::unique_ptr<HttpRead> read)
     answer->result = std::move(result);
     answer->ready.notify_one();
   };
+  std::stop_source stop;
+  read->stop = stop.get_token();
   engine.submit(std::move(read));
   std::unique_lock lock(answer->mutex);
-  answer->ready.wait(lock, [&] { return answer->result.has_value(); });
+  wait_interruptibly(
+      answer->ready, lock, [&] { return answer->result.has_value(); }, [&] { stop.request_stop(); });
   return std::move(*answer->result);
 }
 

@@ -24,6 +24,8 @@ class NormalizeOp final : public Op {
   bool only_changes_view() const override { return true; }  // the first Normalize of a program
   Status apply(View& view, Context& context) const override {
     // Only noted here; carried out by the last copy, or before the next op that needs pixels.
+    if (view.dtype >= DType::kComplex64)
+      return fail(ErrorCode::kUnsupported, "Normalize takes no complex numbers");
     if (view.affine.scale != nullptr) PENSTOCK_CHECK(make_float(view, context));
     const auto count = static_cast<std::int64_t>(bias_.size());
     int axis = -1;

@@ -1,9 +1,11 @@
 """Threads, signals, forks, and the end of the interpreter."""
 
+import contextlib
 import multiprocessing
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -215,6 +217,44 @@ def test_ctrl_c_that_nobody_catches_ends_the_program(tmp_path):
         _, err = process.communicate(timeout=LIMIT)
     assert err.rstrip().endswith("KeyboardInterrupt") and "nanobind" not in err
     assert process.returncode in (-signal.SIGINT, 130)
+
+
+@pytest.fixture
+def silent_server():
+    """Takes connections and says nothing; its address, and how many came."""
+    taken = []
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
+
+        def take():
+            with contextlib.suppress(OSError):
+                while True:
+                    taken.append(listener.accept())
+
+        threading.Thread(target=take, daemon=True).start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}", taken
+        listener.shutdown(socket.SHUT_RDWR)
+    for connection, _ in taken:
+        connection.close()
+
+
+@pytest.mark.parametrize("call", [
+    "ps.Zarr(sys.argv[1] + '/x.zarr')", "ps.Patches(sys.argv[1] + '/x.zarr', (8, 8))",
+    "ps.Patches(sys.argv[2], (8, 8), per_epoch=4, labels=sys.argv[1] + '/x.npy', min_foreground=0.5)",
+    "ps.Loader(sys.argv[1] + '/x{0..9}.tar', batch_size=2)", "ps.Loader(sys.argv[1] + '/x.csv', batch_size=2)"])
+def test_ctrl_c_while_a_source_is_opened(tmp_path, silent_server, call):
+    url, taken = silent_server
+    np.save(tmp_path / "x.npy", np.zeros((32, 32)))
+    script = f"import sys, penstock as ps\nprint('go', flush=True)\n{call}\n"
+    with subprocess.Popen([sys.executable, "-c", script, url, str(tmp_path / "x.npy")], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline() == "go\n"
+        deadline = time.monotonic() + LIMIT
+        while not taken and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert taken
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)  # sooner than the server is given up
+    assert err.rstrip().endswith("KeyboardInterrupt"), err
 
 
 # -- the end of the interpreter ---------------------------------------------------------------------

@@ -56,7 +56,9 @@ Result<ChunkedArrayPtr> open_volume(const std::string& uri, bool missing_is_erro
                   {uri, -1, -1, -1});
     return open_tiff_volume(std::move(*store), uri, std::move(*paths));
   }
-  if (is_zarr(**store, uri)) return open_zarr_volume(std::move(*store), uri, missing_is_error);
+  const auto is_array = is_zarr(**store, uri);
+  if (!is_array) return std::unexpected(is_array.error());
+  if (*is_array) return open_zarr_volume(std::move(*store), uri, missing_is_error);
   if (!is_remote) {
     const auto entries = (*store)->list(uri);
     if (!entries && entries.error().code == ErrorCode::kNotFound && !(*store)->stat(uri))

@@ -16,6 +16,7 @@ constexpr std::uint64_t kVisitsAnEpoch = 64;  // at least: an epoch must see man
 constexpr std::uint64_t kFewestAVisit = 4, kMostAVisit = 32;
 constexpr int kTries = 1000;  // to find a patch with enough foreground in a region
 constexpr std::size_t kMostParts = 64;
+constexpr std::size_t kRegionsKept = 1024;  // whose parts are known; more than are mixed with one another
 constexpr double kFinestWeight = 16;
 
 Shape place_in(const PatchGrid::Region& box, Draws& draws) {
@@ -94,8 +95,11 @@ Status PatchDraws::find_foreground(const PatchOptions& options) {
     if (!map) return std::unexpected(std::move(map).error());
     foreground_.push_back(std::move(*map));
   }
-  for (std::uint64_t region = 0; region < regions_; ++region)
-    keep_parts_with_foreground(region, volume_of(region));
+  for (std::uint64_t region = 0; region < regions_; ++region) {
+    const std::size_t volume = volume_of(region);
+    if (const auto place = first_place(parts_with_foreground(region, volume), volume))
+      live_.push_back({region, *place});
+  }
   if (live_.empty())
     return fail(
         ErrorCode::kNotFound,
@@ -114,10 +118,10 @@ bool PatchDraws::has_foreground(const PatchGrid::Region& box, std::size_t volume
 }
 
 // Cuts the region in halves and drops those that cannot have enough, until what is left is small or many.
-void PatchDraws::keep_parts_with_foreground(std::uint64_t number, std::size_t volume) {
+PatchDraws::Parts PatchDraws::parts_with_foreground(std::uint64_t number, std::size_t volume) const {
   const PatchGrid& grid = volumes_.volumes()[volume].grid;
   std::vector<PatchGrid::Region> parts = {grid.region(number - first_region_[volume], edges_[volume])};
-  if (!has_foreground(parts.front(), volume)) return;
+  if (!has_foreground(parts.front(), volume)) return {};
   const auto longest = [](const PatchGrid::Region& part) { return std::ranges::max(part.size); };
   while (parts.size() < kMostParts) {
     const auto largest = std::ranges::max_element(parts, {}, longest);
@@ -130,19 +134,32 @@ void PatchDraws::keep_parts_with_foreground(std::uint64_t number, std::size_t vo
     high.size[axis] -= low.size[axis];
     for (PatchGrid::Region* half : {&low, &high})
       if (has_foreground(*half, volume)) parts.push_back(std::move(*half));
-    if (parts.empty()) return;
+    if (parts.empty()) return {};
   }
-  const auto place = first_place(parts, volume);
-  if (!place) return;
-  Live live{number, *place, std::move(parts), {}};
+  Parts found{std::move(parts), {}};
   std::uint64_t places = 0;
-  for (const PatchGrid::Region& part : live.parts) live.ends.push_back(places += element_count(part.size));
-  live_.push_back(std::move(live));
+  for (const PatchGrid::Region& box : found.boxes) found.ends.push_back(places += element_count(box.size));
+  return found;
 }
 
-std::optional<std::uint64_t> PatchDraws::first_place(const std::vector<PatchGrid::Region>& parts,
-                                                     std::size_t volume) const {
-  for (const PatchGrid::Region& part : parts) {
+std::shared_ptr<const PatchDraws::Parts> PatchDraws::parts_of(std::uint64_t region,
+                                                              std::size_t volume) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = parts_.find(region); known != parts_.end()) return known->second;
+  }
+  auto found = std::make_shared<const Parts>(parts_with_foreground(region, volume));
+  const std::lock_guard lock(mutex_);
+  if (parts_.emplace(region, found).second) oldest_.push_back(region);
+  if (oldest_.size() > kRegionsKept) {
+    parts_.erase(oldest_.front());
+    oldest_.pop_front();
+  }
+  return found;
+}
+
+std::optional<std::uint64_t> PatchDraws::first_place(const Parts& parts, std::size_t volume) const {
+  for (const PatchGrid::Region& part : parts.boxes) {
     PatchGrid::Region one{part.first, Shape(part.size.size(), 1)};
     for (std::uint64_t place = 0; place < element_count(part.size); ++place) {
       std::uint64_t rest = place;
@@ -167,11 +184,12 @@ std::uint64_t PatchDraws::draw(std::uint64_t turn, std::uint64_t key) const {
   }
   const Live& live = live_[after];
   const std::size_t volume = volume_of(live.region);
+  const auto parts = parts_of(live.region, volume);
   for (int attempt = 0; attempt < kTries; ++attempt) {
-    const std::uint64_t place = draws.below(live.ends.back());
+    const std::uint64_t place = draws.below(parts->ends.back());
     const auto part =
-        static_cast<std::size_t>(std::ranges::upper_bound(live.ends, place) - live.ends.begin());
-    const PatchGrid::Region one{place_in(live.parts[part], draws), Shape(volumes_.patch().size(), 1)};
+        static_cast<std::size_t>(std::ranges::upper_bound(parts->ends, place) - parts->ends.begin());
+    const PatchGrid::Region one{place_in(parts->boxes[part], draws), Shape(volumes_.patch().size(), 1)};
     if (has_foreground(one, volume)) return sample_at(volume, one.first);
   }
   return live.sample;

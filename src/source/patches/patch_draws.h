@@ -7,8 +7,11 @@
 // and regions that have none are left out.
 #pragma once
 
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "penstock/arrays.h"
@@ -29,15 +32,24 @@ class PatchDraws final : public SampleDraws {
   std::uint64_t draw(std::uint64_t region, std::uint64_t key) const override;
 
  private:
+  // Boxes of a region's places that may have enough foreground.
+  struct Parts {
+    std::vector<PatchGrid::Region> boxes;
+    std::vector<std::uint64_t> ends;  // of boxes, counted in places
+  };
+  struct Live {
+    std::uint64_t region = 0, sample = 0;  // one that has enough
+  };
+
   explicit PatchDraws(const PatchVolumes& volumes) : volumes_(volumes) {}
 
   void divide();
   std::size_t volume_of(std::uint64_t region) const;
   Status find_foreground(const PatchOptions& options);
   bool has_foreground(const PatchGrid::Region& box, std::size_t volume) const;
-  void keep_parts_with_foreground(std::uint64_t region, std::size_t volume);
-  std::optional<std::uint64_t> first_place(const std::vector<PatchGrid::Region>& parts,
-                                           std::size_t volume) const;
+  Parts parts_with_foreground(std::uint64_t region, std::size_t volume) const;
+  std::shared_ptr<const Parts> parts_of(std::uint64_t region, std::size_t volume) const;
+  std::optional<std::uint64_t> first_place(const Parts& parts, std::size_t volume) const;
   std::uint64_t sample_at(std::size_t volume, const Shape& origin) const;
 
   const PatchVolumes& volumes_;
@@ -46,15 +58,15 @@ class PatchDraws final : public SampleDraws {
   std::vector<std::uint64_t> first_region_;  // of each volume
   std::vector<ForegroundMap> foreground_;    // of each volume
   std::uint64_t least_foreground_ = 0;       // elements of a patch
-  // Of regions with foreground: boxes of places that may have enough, and one that has.
-  struct Live {
-    std::uint64_t region = 0, sample = 0;
-    std::vector<PatchGrid::Region> parts;
-    std::vector<std::uint64_t> ends;  // of parts, counted in places
-  };
-  std::vector<Live> live_;
-  std::vector<std::uint64_t> weights_;  // of regions, by volume: how often they are visited in turn
-  std::vector<std::uint64_t> turns_;    // before each volume (or live region), and all
+  std::vector<Live> live_;                   // regions with foreground
+  std::vector<std::uint64_t> weights_;       // of regions, by volume: how often they are visited in turn
+  std::vector<std::uint64_t> turns_;         // before each volume (or live region), and all
+
+  // Parts are found again when a region is visited, and kept while it is: those of all regions would
+  // take more memory than the labels.
+  mutable std::mutex mutex_;
+  mutable std::unordered_map<std::uint64_t, std::shared_ptr<const Parts>> parts_;  // guarded by mutex_
+  mutable std::deque<std::uint64_t> oldest_;                                       // guarded by mutex_
 };
 
 }  // namespace penstock

@@ -123,6 +123,16 @@ double seconds_since_1970(std::chrono::year_month_day day) {
   return static_cast<double>(std::chrono::sys_days(day).time_since_epoch().count()) * 86400.0;
 }
 
+Result<ZarrArray> coordinate_of(const DimensionOf& of, const ZarrNode& node) {
+  std::string group = of.array;
+  while (true) {
+    const auto slash = group.rfind('/');
+    group.resize(slash == std::string::npos ? 0 : slash);
+    auto found = node.array(group.empty() ? of.name : group + "/" + of.name);
+    if (found || found.error().code != ErrorCode::kNotFound || group.empty()) return found;
+  }
+}
+
 }  // namespace
 
 Result<Moments> parse_date(std::string_view text) {
@@ -199,16 +209,19 @@ Result<TimeUnits> parse_time_units(std::string_view text, std::string_view calen
   return TimeUnits{found->second, moment->begin};
 }
 
-Result<IndexRun> select(const Selection& selection, const std::string& dimension, std::int64_t extent,
-                        const ZarrNode& node, const std::string& uri) {
+Result<IndexRun> select(const Selection& selection, const DimensionOf& of, const ZarrNode& node,
+                        const std::string& uri) {
+  const std::string& dimension = of.name;
   if (const auto* range = std::get_if<IndexRange>(&selection))
-    return by_index(*range, dimension, extent, uri);
+    return by_index(*range, dimension, of.extent, uri);
   if (node.is_array())
     return bad_selection(dimension, "an array alone has no coordinates; select by index, or open its group",
                          uri);
-  const auto coordinate = node.array(dimension);
-  if (!coordinate) return bad_selection(dimension, "there is no array of its coordinates", uri);
-  if (coordinate->data->spec().shape != Shape{extent})
+  const auto coordinate = coordinate_of(of, node);
+  if (!coordinate && coordinate.error().code == ErrorCode::kNotFound)
+    return bad_selection(dimension, "there is no array of its coordinates", uri);
+  if (!coordinate) return std::unexpected(coordinate.error());
+  if (coordinate->data->spec().shape != Shape{of.extent})
     return bad_selection(dimension, "the array of its coordinates has another shape", uri);
   const auto values = read_numbers(*coordinate->data, kMostCoordinates);
   if (!values) return std::unexpected(values.error());

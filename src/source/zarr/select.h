@@ -13,10 +13,16 @@ struct IndexRun {
   std::int64_t first = 0, count = 0, step = 1;
 };
 
-// `extent`: of the dimension. Coordinates are read from the array of the group that has the
-// dimension's name. Fails where nothing is left.
-Result<IndexRun> select(const Selection& selection, const std::string& dimension, std::int64_t extent,
-                        const ZarrNode& node, const std::string& uri);
+struct DimensionOf {
+  const std::string& name;
+  const std::string& array;  // path below the node
+  std::int64_t extent = 0;
+};
+
+// Coordinates are read from the array that has the dimension's name: in the group of the array, or in
+// one above it. Fails where nothing is left.
+Result<IndexRun> select(const Selection& selection, const DimensionOf& dimension, const ZarrNode& node,
+                        const std::string& uri);
 
 // The moments that a date may mean: from its beginning to the beginning of the next ("2019-03" is a
 // month), in seconds since 1970. ISO 8601, UTC.

@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "base/half_float.h"
 #include "base/nearest_name.h"
 
 namespace penstock {
@@ -36,12 +38,47 @@ std::optional<double> decode_base64_double(const std::string& text) {
 
 std::optional<double> number_of(const nlohmann::json& value) {
   if (value.is_number()) return value.get<double>();
+  if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
   if (!value.is_string()) return std::nullopt;
   const auto& text = value.get_ref<const std::string&>();
   if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
   if (text == "Infinity") return std::numeric_limits<double>::infinity();
   if (text == "-Infinity") return -std::numeric_limits<double>::infinity();
   return decode_base64_double(text);
+}
+
+template <typename T>
+std::optional<double> as_whole(double value) {
+  // 2^63 and 2^64 are doubles, the numbers just below them are not.
+  constexpr double least = static_cast<double>(std::numeric_limits<T>::min()),
+                   beyond = 2 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
+  return value == std::floor(value) && value >= least && value < beyond ? std::optional(value) : std::nullopt;
+}
+
+// A mark is compared with what is stored, so it is rounded as that was: 1e20 and 0.1 are no float32. Nothing,
+// where the type cannot hold it: then it never occurs.
+std::optional<double> as_stored(double value, DType dtype) {
+  double stored = value;
+  switch (dtype) {
+    case DType::kBool: return value == 0 || value == 1 ? std::optional(value) : std::nullopt;
+    case DType::kUInt8: return as_whole<std::uint8_t>(value);
+    case DType::kInt8: return as_whole<std::int8_t>(value);
+    case DType::kUInt16: return as_whole<std::uint16_t>(value);
+    case DType::kInt16: return as_whole<std::int16_t>(value);
+    case DType::kUInt32: return as_whole<std::uint32_t>(value);
+    case DType::kInt32: return as_whole<std::int32_t>(value);
+    case DType::kUInt64: return as_whole<std::uint64_t>(value);
+    case DType::kInt64: return as_whole<std::int64_t>(value);
+    case DType::kFloat16: stored = half_to_double(double_to_half(value)); break;
+    case DType::kBFloat16: {  // to nearest, ties to even
+      const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+      stored = std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u);
+      break;
+    }
+    case DType::kFloat32: stored = static_cast<float>(value); break;
+    default: break;
+  }
+  return std::isfinite(stored) == std::isfinite(value) ? std::optional(stored) : std::nullopt;
 }
 
 Result<double> attribute(const ZarrArray& array, const char* name, double otherwise) {
@@ -73,6 +110,21 @@ Result<int> axis_named(const ZarrArray& array, const std::variant<std::string, i
   return found == array.dimensions.end() ? -1 : static_cast<int>(found - array.dimensions.begin());
 }
 
+// NetCDF 3 had no unsigned numbers, and this attribute said which ones are meant to be.
+Status check_signedness(const ZarrArray& array) {
+  const auto found = array.attributes.find("_Unsigned");
+  if (found == array.attributes.end()) return {};
+  const DType dtype = array.data->spec().dtype;
+  const bool is_signed =
+      dtype == DType::kInt8 || dtype == DType::kInt16 || dtype == DType::kInt32 || dtype == DType::kInt64;
+  if ((*found == "true") != is_signed) return {};
+  return fail(ErrorCode::kUnsupported,
+              fmt::format("{} numbers with attribute _Unsigned={} are not read; decode_cf=False gives them "
+                          "as they are stored",
+                          name_of(dtype), found->dump().substr(0, 20)),
+              {array.data->uri(), -1, -1, -1});
+}
+
 }  // namespace
 
 Shape Variable::shape() const {
@@ -89,6 +141,7 @@ Result<std::shared_ptr<const ValueCoding>> coding_of(const ZarrArray& array, con
   ValueCoding coding;
   bool is_packed = false;
   if (options.decode_cf) {
+    PENSTOCK_CHECK(check_signedness(array));
     const auto scale = attribute(array, "scale_factor", 1), offset = attribute(array, "add_offset", 0);
     if (!scale) return std::unexpected(scale.error());
     if (!offset) return std::unexpected(offset.error());
@@ -105,8 +158,9 @@ Result<std::shared_ptr<const ValueCoding>> coding_of(const ZarrArray& array, con
           return fail(ErrorCode::kUnsupported,
                       fmt::format("attribute {} is {}, not a number", name, found->dump().substr(0, 80)),
                       {array.data->uri(), -1, -1, -1});
-        if (!std::isnan(*number) && std::ranges::find(coding.missing, *number) == coding.missing.end())
-          coding.missing.push_back(*number);
+        const auto mark = std::isnan(*number) ? std::nullopt : as_stored(*number, dtype);
+        if (mark && std::ranges::find(coding.missing, *mark) == coding.missing.end())
+          coding.missing.push_back(*mark);
       }
     }
     // xarray keeps the _FillValue of Zarr v2 in .zarray. A 0 there is what zarr-python writes by default, and
@@ -123,9 +177,6 @@ Result<std::shared_ptr<const ValueCoding>> coding_of(const ZarrArray& array, con
   coding.missing_is_error = options.nan == ZarrOptions::Nan::kError;
   coding.instead_of_missing =
       options.nan == ZarrOptions::Nan::kReplace ? options.nan_value : std::numeric_limits<float>::quiet_NaN();
-  // Integers keep their type only where nothing is done to them; a mark that the type cannot hold never
-  // occurs.
-  if (!is_float) std::erase_if(coding.missing, [](double value) { return value != std::floor(value); });
   return std::make_shared<const ValueCoding>(std::move(coding));
 }
 
@@ -144,7 +195,7 @@ Result<Variable> make_variable(ZarrArray array, const ZarrNode& node, const Zarr
                                 ? array.dimensions[d] == dimension
                                 : number == dimension;
       if (!is_meant) continue;
-      auto chosen = select(selection, dimension, shape[d], node, uri);
+      auto chosen = select(selection, {dimension, array.name, shape[d]}, node, uri);
       if (!chosen) return std::unexpected(std::move(chosen).error());
       run = *chosen;
     }

@@ -9,6 +9,7 @@
 #include "source/zarr/metadata_object.h"
 #include "source/zarr/zarr_array.h"
 #include "source/zarr/zarr_tree.h"
+#include "source/zarr/zarr_type.h"
 
 namespace penstock {
 namespace {
@@ -149,21 +150,28 @@ Error ZarrNode::no_such_array(const std::string& name) const {
   return {ErrorCode::kNotFound, std::move(message), {uri_, -1, -1, -1}, false};
 }
 
+Result<ZarrNode::Metadata> ZarrNode::metadata_of(const std::string& name) const {
+  if (const auto kept = metadata_.find(name); kept != metadata_.end()) return kept->second;
+  // What was listed may be not all: try by name.
+  if (is_array_ || !is_node_name(name)) return std::unexpected(no_such_array(name));
+  std::vector<MetadataObjects::Wanted> wanted{{metadata_key(name), kMostArrayMetadataBytes}};
+  if (version_ == 2) wanted.push_back({uri_of(name) + "/.zattrs", kMostArrayMetadataBytes});
+  return read_metadata(name, MetadataObjects(*store_, wanted));
+}
+
+Result<bool> ZarrNode::has_readable_type(const std::string& name) const {
+  const auto metadata = metadata_of(name);
+  if (!metadata) return std::unexpected(metadata.error());
+  const auto type = version_ == 3
+                        ? read_v3_type(find_member(metadata->array, "data_type"), metadata_key(name))
+                        : read_v2_type(find_member(metadata->array, "dtype"), metadata_key(name));
+  if (!type && type.error().code != ErrorCode::kUnsupported) return std::unexpected(type.error());
+  return type.has_value();
+}
+
 Result<ZarrArray> ZarrNode::array(const std::string& name) const {
-  Metadata read;
-  const Metadata* metadata = nullptr;
-  if (const auto kept = metadata_.find(name); kept != metadata_.end()) {
-    metadata = &kept->second;
-  } else {
-    // What was listed may be not all: try by name.
-    if (is_array_ || !is_node_name(name)) return std::unexpected(no_such_array(name));
-    std::vector<MetadataObjects::Wanted> wanted{{metadata_key(name), kMostArrayMetadataBytes}};
-    if (version_ == 2) wanted.push_back({uri_of(name) + "/.zattrs", kMostArrayMetadataBytes});
-    auto found = read_metadata(name, MetadataObjects(*store_, wanted));
-    if (!found) return std::unexpected(std::move(found).error());
-    read = *std::move(found);
-    metadata = &read;
-  }
+  const auto metadata = metadata_of(name);
+  if (!metadata) return std::unexpected(metadata.error());
   const std::string uri = uri_of(name);
   const std::string key = metadata_key(name);
   auto parsed = version_ == 3 ? read_v3_array(metadata->array, key)
@@ -182,11 +190,14 @@ Result<ZarrArray> ZarrNode::array(const std::string& name) const {
   return array;
 }
 
-bool is_zarr(const Store& store, const std::string& uri) {
+Result<bool> is_zarr(const Store& store, const std::string& uri) {
   std::string folder = uri;
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
   for (const char* name : {"/zarr.json", "/.zarray", "/.zgroup", "/.zmetadata"})
-    if (store.stat(folder + name)) return true;
+    if (const auto found = store.stat(folder + name); found)
+      return true;
+    else if (found.error().code != ErrorCode::kNotFound)
+      return std::unexpected(found.error());
   return false;
 }
 

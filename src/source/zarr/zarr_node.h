@@ -43,6 +43,8 @@ class ZarrNode {
   const std::vector<std::string>& arrays() const;
   // Of an array: "". Fails with the nearest name where there is no such array.
   Result<ZarrArray> array(const std::string& name) const;
+  // Is its type one that is read? Also where the array is not, for other reasons.
+  Result<bool> has_readable_type(const std::string& name) const;
 
  private:
   // The parsed metadata of an array below this node, or of the node itself ("").
@@ -58,6 +60,7 @@ class ZarrNode {
   Status open_v2_group(const MetadataObjects& objects);
   Status list_arrays();
   Result<Metadata> read_metadata(const std::string& name, const MetadataObjects& objects) const;
+  Result<Metadata> metadata_of(const std::string& name) const;
   Error no_such_array(const std::string& name) const;
 
   std::shared_ptr<const Store> store_;
@@ -70,6 +73,6 @@ class ZarrNode {
 };
 
 // Is there Zarr metadata at this uri? Looks for zarr.json, .zarray, .zgroup, .zmetadata.
-bool is_zarr(const Store& store, const std::string& uri);
+Result<bool> is_zarr(const Store& store, const std::string& uri);
 
 }  // namespace penstock

@@ -16,6 +16,8 @@
 namespace penstock {
 namespace {
 
+constexpr std::int64_t kMostBoxes = 1 << 16;  // that one variable of a stack is cut into
+
 constexpr std::int64_t kMostSteps = 100'000;  // of a window
 constexpr std::uint64_t kMostUnitsListed = 4'000'000;
 
@@ -99,7 +101,7 @@ class ZarrSource final : public Source {
                    const std::vector<std::int64_t>& steps, bool has_steps, bool is_stack);
   void find_units();
   void add_boxes(const Variable& variable, std::size_t number, std::int64_t time, std::int64_t steps,
-                 std::int64_t to, std::int64_t step_stride, std::vector<ArrayBox>& out) const;
+                 std::int64_t to, std::int64_t step_stride, bool is_stack, std::vector<ArrayBox>& out) const;
   // The sample's own entry of the sample dimension.
   std::int64_t index_of(std::uint64_t sample) const {
     return samples_.first + (first_valid_ + static_cast<std::int64_t>(sample)) * samples_.step;
@@ -155,6 +157,7 @@ Status ZarrSource::find_samples(const ZarrOptions& options) {
     }
   first_valid_ = -lowest;
   const std::int64_t valid = samples_.count + lowest - highest;
+  if (samples_.count == 0) return bad_option("the sample dimension has no entries", uri_);
   if (valid <= 0)
     return bad_option(fmt::format("a window of {} steps, and there are only {} entries to make samples of",
                                   highest - lowest + 1, samples_.count),
@@ -201,6 +204,15 @@ void ZarrSource::find_units() {
   units_ = std::move(units);
 }
 
+// The last axes' dimensions, the sample's own apart; nothing where they have no names.
+std::vector<std::string> tail_names(const Variable& variable, std::size_t axes) {
+  std::vector<std::string> names;
+  for (std::size_t d = 0; d < variable.array.dimensions.size(); ++d)
+    if (static_cast<int>(d) != variable.sample_axis) names.push_back(variable.array.dimensions[d]);
+  if (names.size() < axes) return {};
+  return {names.end() - static_cast<std::ptrdiff_t>(axes), names.end()};
+}
+
 Status ZarrSource::add_field(std::string name, std::vector<std::size_t> variables,
                              const std::vector<std::int64_t>& steps, bool has_steps, bool is_stack) {
   ZarrField field;
@@ -217,21 +229,35 @@ Status ZarrSource::add_field(std::string name, std::vector<std::size_t> variable
     // Channels are the last two axes (or the one there is); axes before them are channels too.
     std::int64_t channels = 0;
     Shape tail;
+    std::vector<std::string> names;
     for (const std::size_t number : variables) {
       const Variable& variable = variables_[number];
       const Shape whole = variable.shape();
       const std::size_t tail_axes = std::min<std::size_t>(whole.size(), 2);
       const Shape own(whole.end() - static_cast<std::ptrdiff_t>(tail_axes), whole.end());
       if (number == variables.front()) tail = own;
+      const std::vector<std::string> own_names = tail_names(variable, tail_axes);
+      if (number == variables.front()) names = own_names;
+      const std::string& first_name = variables_[variables.front()].array.name;
       if (own != tail)
-        return bad_option(fmt::format("stack: {} has {}, {} has {}", variables_[variables.front()].array.name,
-                                      tail, variable.array.name, own),
+        return bad_option(
+            fmt::format("stack: {} has {}, {} has {}", first_name, tail, variable.array.name, own), uri_);
+      // Other names may well mean the same; the same in another order do not.
+      if (own_names != names && std::ranges::is_permutation(own_names, names))
+        return bad_option(fmt::format("stack: {} has the dimensions {}, {} has {}", first_name, names,
+                                      variable.array.name, own_names),
                           uri_);
       std::int64_t own_channels = 1;
       for (std::size_t d = 0; d + tail_axes < whole.size(); ++d) own_channels *= whole[d];
+      if (whole.size() > 3 && own_channels / std::max<std::int64_t>(whole[whole.size() - 3], 1) > kMostBoxes)
+        return bad_option(fmt::format("stack: {} has {} channels", variable.array.name, own_channels), uri_);
       channels += own_channels;
       // What differs in type becomes float32, as what is packed does.
-      if (variable.dtype() != field.layout.spec.dtype) field.layout.spec.dtype = DType::kFloat32;
+      if (variable.dtype() == field.layout.spec.dtype) continue;
+      if (std::max(variable.dtype(), field.layout.spec.dtype) >= DType::kComplex64)
+        return bad_option(
+            fmt::format("stack: {} and {} are not both complex", first_name, variable.array.name), uri_);
+      field.layout.spec.dtype = DType::kFloat32;
     }
     shape.push_back(channels);
     shape.insert(shape.end(), tail.begin(), tail.end());
@@ -271,7 +297,7 @@ void ZarrSource::boxes(std::uint64_t sample, std::size_t number, std::vector<Arr
       while (!is_static && end < field.steps.size() && field.steps[end] == field.steps[end - 1] + 1) ++end;
       add_boxes(variable, v, index_of(sample) + field.steps[s] * samples_.step,
                 static_cast<std::int64_t>(end - s), to + static_cast<std::int64_t>(s) * step_stride,
-                step_stride, out);
+                step_stride, field.is_stack, out);
       s = end;
     }
     if (field.is_stack) {
@@ -283,9 +309,23 @@ void ZarrSource::boxes(std::uint64_t sample, std::size_t number, std::vector<Arr
   }
 }
 
+// Along one of its axes, a box for each index.
+void split_along(std::vector<ArrayBox>& boxes, std::size_t first, std::size_t axis) {
+  const std::size_t end = boxes.size();
+  for (std::size_t b = first; b < end; ++b) {
+    const ArrayBox whole = boxes[b];
+    boxes[b].count[axis] = 1;
+    for (std::int64_t i = 1; i < whole.count[axis]; ++i) {
+      ArrayBox& one = boxes.emplace_back(boxes[b]);
+      one.origin[axis] += i * whole.step[axis];
+      one.to += i * whole.to_stride[axis];
+    }
+  }
+}
+
 // A stack's channels run through all axes of the variable but its last two, in their order.
 void ZarrSource::add_boxes(const Variable& variable, std::size_t number, std::int64_t time,
-                           std::int64_t steps, std::int64_t to, std::int64_t step_stride,
+                           std::int64_t steps, std::int64_t to, std::int64_t step_stride, bool is_stack,
                            std::vector<ArrayBox>& out) const {
   ArrayBox box;
   box.array = number;
@@ -307,13 +347,20 @@ void ZarrSource::add_boxes(const Variable& variable, std::size_t number, std::in
     box.to_stride[d] = stride;
     stride *= run.count;
   }
+  const std::size_t first = out.size();
   out.push_back(box);
+  if (!is_stack) return;
+  // An axis of a box is an axis of the sample: of those that are all channels, one may be.
+  std::size_t own = 0;
+  for (std::size_t d = variable.taken.size(); d-- > 0;)
+    if (static_cast<int>(d) != variable.sample_axis && ++own > 3 && box.count[d] > 1)
+      split_along(out, first, d);
 }
 
 // ---- opening
 
 bool is_coordinate(const ZarrArray& array) {
-  return array.dimensions == std::vector<std::string>{array.name};
+  return array.dimensions == std::vector<std::string>{array.name.substr(array.name.rfind('/') + 1)};
 }
 
 // Without being told: arrays that have the sample dimension and are no coordinates. The dimension, if it is a
@@ -324,11 +371,17 @@ Result<std::vector<std::string>> choose_variables(const ZarrNode& node, const Za
     return bad_option("the arrays of this group cannot be listed; name them by variables=", uri);
   std::vector<ZarrArray> arrays;
   std::set<std::string> dimensions;
-  for (const std::string& name : node.arrays())
-    if (auto array = node.array(name)) {  // or it is of a kind that is not read, such as strings
-      dimensions.insert(array->dimensions.begin(), array->dimensions.end());
-      if (!is_coordinate(*array)) arrays.push_back(std::move(*array));
+  for (const std::string& name : node.arrays()) {
+    auto array = node.array(name);
+    if (!array && array.error().code == ErrorCode::kUnsupported) {
+      // Strings and the like are passed over; what is damaged, or of an unknown codec, is not.
+      const auto is_readable = node.has_readable_type(name);
+      if (is_readable && !*is_readable) continue;
     }
+    if (!array) return std::unexpected(std::move(array).error());
+    dimensions.insert(array->dimensions.begin(), array->dimensions.end());
+    if (!is_coordinate(*array)) arrays.push_back(std::move(*array));
+  }
   if (const auto* axis = std::get_if<int>(&options.sample_dim)) {
     const auto largest = std::ranges::max_element(
         arrays, {}, [](const ZarrArray& array) { return array.data->spec().shape.size(); });

@@ -221,9 +221,9 @@ TEST(ZarrNode, large_metadata_are_not_read) {
 TEST(ZarrNode, is_zarr_looks_for_metadata) {
   for (const char* name : {"zarr.json", ".zarray", ".zgroup", ".zmetadata"}) {
     const auto store = memory_store({{std::string("z/") + name, "anything"}});
-    EXPECT_TRUE(is_zarr(*store, "z")) << name;
-    EXPECT_TRUE(is_zarr(*store, "z/")) << name;
-    EXPECT_FALSE(is_zarr(*store, "y")) << name;
+    EXPECT_TRUE(*is_zarr(*store, "z")) << name;
+    EXPECT_TRUE(*is_zarr(*store, "z/")) << name;
+    EXPECT_FALSE(*is_zarr(*store, "y")) << name;
   }
 }
 

@@ -190,6 +190,16 @@ TEST_F(HttpFaults, servers_that_fail_or_are_busy) {
         ErrorCode::kIo);
 }
 
+TEST_F(HttpFaults, a_server_that_never_says_anything_is_given_up) {
+  HttpServer server([](const HttpCall&, HttpConnection& client) { client.stall(); });
+  HttpOptions options = easily_bored();
+  options.hedge_after = std::chrono::milliseconds(10);  // second tries must not put it off for ever
+  const auto store = *make_http_store(std::move(options));
+  const auto got = read_text(*store, {server.url(), kRange, 200'000, {}});
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().code, ErrorCode::kIo) << got.error().describe();
+}
+
 TEST_F(HttpFaults, servers_that_stall_at_every_point) {
   const std::string answer = std::string(kPartHead) + "\r\n" + kPart;
   for (const std::size_t cut : {std::size_t{0}, std::size_t{10}, answer.size() - 5000, answer.size() - 500}) {
