@@ -46,9 +46,12 @@ Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
                     static_cast<double>(request.batch_bytes + variable) / kMiB, threads,
                     (threads * kLeastShare + chunk_scratch(request)) / kMiB, (needed + shared) / kMiB + 1));
   BudgetPlan plan;
-  // A quarter for scratch, unless one batch needs more than the other three.
-  const std::uint64_t scratch = std::min(std::max(budget / 4, threads * kLeastShare + chunk_scratch(request)),
-                                         budget - request.batch_bytes - variable);
+  // A quarter for scratch, or half where every worker can have a chunk of its own then; not what one batch
+  // needs.
+  const std::uint64_t chunk = chunk_scratch(request);
+  const std::uint64_t wanted_scratch = std::max(
+      {budget / 4, std::min(budget / 2, threads * (kLeastShare + chunk)), threads * kLeastShare + chunk});
+  const std::uint64_t scratch = std::min(wanted_scratch, budget - request.batch_bytes - variable);
   plan.batch_area_bytes = budget - scratch;
   if (variable > 0) {
     // By their shares of a batch, of which the one that varies is a guess: hence at least a quarter.
@@ -59,8 +62,11 @@ Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
                    plan.batch_area_bytes - request.batch_bytes);
     plan.batch_area_bytes -= plan.variable_area_bytes;
   }
-  plan.scratch_share_bytes =
-      std::clamp((scratch - chunk_scratch(request)) / (2 * threads), kLeastShare, kMostShare);
+  plan.scratch_share_bytes = std::clamp(scratch / (2 * threads), kLeastShare, kMostShare);
+  if (plan.scratch_share_bytes < chunk)  // all have room for a chunk, or the pot has
+    plan.scratch_share_bytes = scratch / threads >= chunk && chunk <= kMostShare
+                                   ? chunk
+                                   : std::clamp((scratch - chunk) / (2 * threads), kLeastShare, kMostShare);
   plan.scratch_pot_bytes = scratch - std::min(scratch, plan.scratch_share_bytes * threads);
   const std::uint64_t fit = plan.batch_area_bytes / request.batch_bytes;
   const std::uint64_t wanted =
