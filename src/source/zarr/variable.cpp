@@ -4,13 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "base/half_float.h"
 #include "base/nearest_name.h"
+#include "source/zarr/fill_value.h"
 
 namespace penstock {
 namespace {
@@ -47,38 +46,14 @@ std::optional<double> number_of(const nlohmann::json& value) {
   return decode_base64_double(text);
 }
 
-template <typename T>
-std::optional<double> as_whole(double value) {
-  // 2^63 and 2^64 are doubles, the numbers just below them are not.
-  constexpr double least = static_cast<double>(std::numeric_limits<T>::min()),
-                   beyond = 2 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
-  return value == std::floor(value) && value >= least && value < beyond ? std::optional(value) : std::nullopt;
-}
-
 // A mark is compared with what is stored, so it is rounded as that was: 1e20 and 0.1 are no float32. Nothing,
 // where the type cannot hold it: then it never occurs.
 std::optional<double> as_stored(double value, DType dtype) {
-  double stored = value;
-  switch (dtype) {
-    case DType::kBool: return value == 0 || value == 1 ? std::optional(value) : std::nullopt;
-    case DType::kUInt8: return as_whole<std::uint8_t>(value);
-    case DType::kInt8: return as_whole<std::int8_t>(value);
-    case DType::kUInt16: return as_whole<std::uint16_t>(value);
-    case DType::kInt16: return as_whole<std::int16_t>(value);
-    case DType::kUInt32: return as_whole<std::uint32_t>(value);
-    case DType::kInt32: return as_whole<std::int32_t>(value);
-    case DType::kUInt64: return as_whole<std::uint64_t>(value);
-    case DType::kInt64: return as_whole<std::int64_t>(value);
-    case DType::kFloat16: stored = half_to_double(double_to_half(value)); break;
-    case DType::kBFloat16: {  // to nearest, ties to even
-      const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-      stored = std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u);
-      break;
-    }
-    case DType::kFloat32: stored = static_cast<float>(value); break;
-    default: break;
-  }
-  return std::isfinite(stored) == std::isfinite(value) ? std::optional(stored) : std::nullopt;
+  const bool is_bool = dtype == DType::kBool && (value == 0 || value == 1);
+  const nlohmann::json number = is_bool ? nlohmann::json(value == 1) : nlohmann::json(value);
+  const auto element = read_fill_value(&number, dtype, 3, "");
+  const auto stored = element ? fill_value_number(&number, *element, dtype) : std::nullopt;
+  return stored && std::isfinite(*stored) == std::isfinite(value) ? stored : std::nullopt;
 }
 
 Result<double> attribute(const ZarrArray& array, const char* name, double otherwise) {
