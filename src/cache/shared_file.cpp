@@ -1,0 +1,123 @@
+#include "cache/shared_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kTries = 100;  // others may remove the file between two of our steps
+
+Where at(const std::string& path) { return {path, -1, -1, -1}; }
+
+std::unexpected<Error> failed(const std::string& what, const std::string& path) {
+  const int why = errno;
+  const ErrorCode code = why == ENOSPC || why == ENOMEM || why == EDQUOT ? ErrorCode::kNoMemory
+                         : why == EACCES || why == EPERM || why == EROFS ? ErrorCode::kNoAccess
+                                                                         : ErrorCode::kIo;
+  return fail(code, fmt::format("{} ({})", what, std::strerror(why)), at(path));
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+// Is the open file still the one of that name?
+bool is_still_there(int fd, const std::string& path) {
+  struct stat mine {}, named {};
+  return fstat(fd, &mine) == 0 && stat(path.c_str(), &named) == 0 && mine.st_ino == named.st_ino &&
+         mine.st_dev == named.st_dev;
+}
+
+}  // namespace
+
+SharedFile::SharedFile(std::string path, int fd, std::byte* data, std::uint64_t size, bool removed_by_last)
+    : path_(std::move(path)),
+      fd_(fd),
+      data_(data),
+      size_(size),
+      removed_by_last_(removed_by_last) {}
+
+Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, std::uint64_t bytes,
+                                                       bool removed_by_last, const Prepare& prepare) {
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (file.get() < 0) return failed("cannot open", path);
+    struct stat status {};
+    if (fstat(file.get(), &status) != 0) return failed("cannot look at it", path);
+    if (status.st_uid != geteuid() || !S_ISREG(status.st_mode))
+      return fail(ErrorCode::kNoAccess, "belongs to somebody else", at(path));
+    const bool is_alone = flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+    if (!is_alone && flock(file.get(), LOCK_SH) != 0) return failed("cannot lock", path);
+    if (!is_still_there(file.get(), path)) continue;
+    if (is_alone && static_cast<std::uint64_t>(status.st_size) != bytes &&
+        (ftruncate(file.get(), 0) != 0 || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0))
+      return failed("cannot make room", path);
+    if (fstat(file.get(), &status) != 0) return failed("cannot look at it", path);
+    if (static_cast<std::uint64_t>(status.st_size) != bytes)
+      return fail(ErrorCode::kChanged, fmt::format("has {} bytes, {} expected", status.st_size, bytes), at(path));
+    void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    if (address == MAP_FAILED) return failed("cannot map", path);
+    std::unique_ptr<SharedFile> shared(
+        new SharedFile(path, file.release(), static_cast<std::byte*>(address), bytes, removed_by_last));
+    if (!is_alone) return shared;
+    PENSTOCK_CHECK(prepare(shared->bytes()));
+    // Between the two locks another may have it alone, and remove it.
+    if (flock(shared->fd_, LOCK_SH) != 0) return failed("cannot lock", path);
+    if (is_still_there(shared->fd_, path)) return shared;
+  }
+  return fail(ErrorCode::kIo, "is removed again and again", at(path));
+}
+
+SharedFile::~SharedFile() {
+  munmap(data_, size_);
+  if (removed_by_last_ && flock(fd_, LOCK_EX | LOCK_NB) == 0 && is_still_there(fd_, path_))
+    unlink(path_.c_str());
+  close(fd_);
+}
+
+Status SharedFile::back(std::uint64_t offset, std::uint64_t bytes) const {
+  int error = 0;
+  do {
+    error = posix_fallocate(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  } while (error == EINTR);
+  if (error == 0) return {};
+  errno = error;
+  return failed(fmt::format("no room for {} more bytes", bytes), path_);
+}
+
+std::size_t remove_abandoned(const std::string& folder, const std::string& prefix) {
+  std::size_t removed = 0;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (!entry.path().filename().string().starts_with(prefix)) continue;
+    const std::string path = entry.path().string();
+    const Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    if (file.get() < 0 || flock(file.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    if (is_still_there(file.get(), path) && unlink(path.c_str()) == 0) ++removed;
+  }
+  return removed;
+}
+
+}  // namespace penstock

@@ -1,0 +1,48 @@
+// A file that processes of one node have mapped together, and that goes away with the last of them.
+//
+// Whoever uses it holds a shared lock on it, which the kernel drops even of a process that was killed: so
+// "is anybody there?" needs no list of processes. Only who gets the lock for itself may prepare it anew
+// or remove it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/bytes.h"
+#include "penstock/result.h"
+
+namespace penstock {
+
+class SharedFile {
+ public:
+  // `prepare` is called where nobody else has it, with the mapping (all zero where the file is new); it
+  // says whether what is there may be used, after making it so.
+  using Prepare = std::function<Status(MutableBytes)>;
+  static Result<std::unique_ptr<SharedFile>> attach(const std::string& path, std::uint64_t bytes,
+                                                    bool removed_by_last, const Prepare& prepare);
+  ~SharedFile();
+  SharedFile(const SharedFile&) = delete;
+
+  MutableBytes bytes() const { return {data_, size_}; }
+  const std::string& path() const { return path_; }
+
+  // Asks the system for the pages of this range now: memory that is not there would be a crash later.
+  Status back(std::uint64_t offset, std::uint64_t bytes) const;
+
+ private:
+  SharedFile(std::string path, int fd, std::byte* data, std::uint64_t size, bool removed_by_last);
+
+  const std::string path_;
+  const int fd_;
+  std::byte* const data_;
+  const std::uint64_t size_;
+  const bool removed_by_last_;
+};
+
+// Removes files of this folder whose name begins so and that nobody has. Returns how many.
+std::size_t remove_abandoned(const std::string& folder, const std::string& prefix);
+
+}  // namespace penstock

@@ -1,0 +1,161 @@
+#include "cache/entry_table.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "base/random.h"
+#include "cache/shared_file.h"
+#include "support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kEntries = 1000, kCapacity = 1 << 20;
+
+// What process or thread whatever writes as this entry: all can check all.
+void write_entry(std::byte* at, const EntryKey& key, std::uint64_t length) {
+  for (std::uint64_t i = 0; i < length; ++i) at[i] = static_cast<std::byte>(mix64(key.number + i) & 255);
+}
+
+bool is_entry(const std::byte* at, const EntryKey& key, std::uint64_t length) {
+  for (std::uint64_t i = 0; i < length; ++i)
+    if (at[i] != static_cast<std::byte>(mix64(key.number + i) & 255)) return false;
+  return true;
+}
+
+std::uint64_t length_of(const EntryKey& key) { return 1 + mix64(key.number) % 2000; }
+
+// A table with its area, as the RAM tier has them.
+class SharedTable {
+ public:
+  explicit SharedTable(const std::string& path, std::uint64_t entries = kEntries,
+                       std::uint64_t capacity = kCapacity) {
+    const std::uint64_t bytes = EntryTable::bytes_for(entries);
+    auto file = SharedFile::attach(path, bytes + capacity, true, [&](MutableBytes memory) -> Status {
+      if (EntryTable::is_formatted(memory.first(bytes), capacity)) return {};
+      return EntryTable::format(memory.first(bytes), capacity);
+    });
+    if (!file) throw std::runtime_error(file.error().describe());
+    file_ = std::move(*file);
+    table_.emplace(file_->bytes().first(bytes));
+    area_ = file_->bytes().data() + bytes;
+    area_offset_ = bytes;
+  }
+
+  EntryTable& table() { return *table_; }
+  const std::byte* at(const EntryPlace& place) const { return area_ + place.offset; }
+
+  bool add(const EntryKey& key) {
+    const auto claim = table_->claim(key, length_of(key), [&](std::uint64_t offset, std::uint64_t bytes) {
+      return file_->back(area_offset_ + offset, bytes).has_value();
+    });
+    if (!claim) return false;
+    write_entry(area_ + claim->offset, key, length_of(key));
+    table_->publish(*claim, 0);
+    return true;
+  }
+
+ private:
+  std::unique_ptr<SharedFile> file_;
+  std::optional<EntryTable> table_;
+  std::byte* area_ = nullptr;
+  std::uint64_t area_offset_ = 0;
+};
+
+TEST(EntryTable, entries_are_found_as_they_were_added_and_no_others) {
+  const TemporaryFolder folder;
+  SharedTable shared(folder / "t");
+  std::uint64_t added = 0;
+  for (std::uint64_t i = 0; i < 700; ++i) added += shared.add({1, i}) ? 1 : 0;
+  EXPECT_EQ(shared.table().entries(), added);
+  EXPECT_LE(shared.table().used_bytes(), kCapacity);
+  EXPECT_GT(shared.table().used_bytes(), kCapacity - 3000) << "full to the last entry that fits";
+  std::uint64_t found = 0;
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    EXPECT_FALSE(shared.table().find({2, i}));
+    const auto place = shared.table().find({1, i});
+    if (!place) continue;
+    ++found;
+    EXPECT_EQ(place->length, length_of({1, i}));
+    EXPECT_TRUE(is_entry(shared.at(*place), {1, i}, place->length));
+  }
+  EXPECT_EQ(found, added);
+}
+
+TEST(EntryTable, an_entry_is_added_once) {
+  const TemporaryFolder folder;
+  SharedTable shared(folder / "t");
+  EXPECT_TRUE(shared.add({1, 5}));
+  EXPECT_FALSE(shared.add({1, 5}));
+  const auto claim = shared.table().claim({1, 6}, 10, [](auto, auto) { return true; });
+  ASSERT_TRUE(claim);
+  EXPECT_FALSE(shared.add({1, 6})) << "somebody is at it";
+  EXPECT_FALSE(shared.table().find({1, 6}));
+  shared.table().give_up(*claim);
+  EXPECT_FALSE(shared.table().claim({1, 6}, 11, [](auto, auto) { return true; })) << "another size";
+  const auto again = shared.table().claim({1, 6}, 10, [](auto, auto) { return true; });
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->offset, claim->offset) << "no room is lost";
+  shared.table().withdraw({1, 5});
+  EXPECT_FALSE(shared.table().find({1, 5}));
+}
+
+TEST(EntryTable, the_file_lives_as_long_as_somebody_has_it) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "t";
+  auto first = std::make_unique<SharedTable>(path);
+  EXPECT_TRUE(first->add({1, 1}));
+  {
+    SharedTable second(path);
+    EXPECT_TRUE(second.table().find({1, 1}));
+    first.reset();
+    EXPECT_EQ(remove_abandoned(folder.path().string(), "t"), 0u);
+    EXPECT_TRUE(second.add({1, 2}));
+  }
+  EXPECT_NE(access(path.c_str(), F_OK), 0) << "the last one removes it";
+  SharedTable third(path);
+  EXPECT_FALSE(third.table().find({1, 1}));
+}
+
+TEST(EntryTable, processes_that_are_killed_leave_a_valid_table) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "t";
+  SharedTable mine(path, 4000, 8 << 20);
+  Draws draws(1, 0, 0);
+  for (int round = 0; round < 30; ++round) {
+    std::vector<pid_t> children;
+    for (int i = 0; i < 2; ++i) {
+      const pid_t child = fork();
+      if (child == 0) {
+        SharedTable theirs(path, 4000, 8 << 20);
+        for (std::uint64_t n = 0;; ++n) theirs.add({1, mix64(n + static_cast<std::uint64_t>(round)) % 3000});
+      }
+      children.push_back(child);
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(500 + draws.below(3000)));
+    for (const pid_t child : children) kill(child, SIGKILL);
+    for (const pid_t child : children) waitpid(child, nullptr, 0);
+    for (std::uint64_t n = 0; n < 3000; ++n)
+      if (const auto place = mine.table().find({1, n}))
+        ASSERT_TRUE(is_entry(mine.at(*place), {1, n}, place->length)) << n;
+  }
+  // What they had begun is finished by others, in the same room.
+  for (std::uint64_t n = 0; n < 3000; ++n) mine.add({1, n});
+  std::uint64_t bytes = 0;
+  for (std::uint64_t n = 0; n < 3000; ++n) {
+    const auto place = mine.table().find({1, n});
+    ASSERT_TRUE(place) << n;
+    ASSERT_TRUE(is_entry(mine.at(*place), {1, n}, place->length)) << n;
+    bytes += (place->length + 63) / 64 * 64;
+  }
+  EXPECT_LE(mine.table().used_bytes() - bytes, 60u * 2048) << "at most one entry is lost with each";
+}
+
+}  // namespace
+}  // namespace penstock
