@@ -10,6 +10,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/hash.h"
 #include "base/random.h"
 
 namespace penstock {
@@ -20,7 +21,15 @@ constexpr std::uint64_t kMostProbes = 64;
 constexpr std::uint64_t kSlab = 64 << 20;  // the area is backed in steps of this size
 constexpr std::uint64_t kAlignment = 64;
 
-enum State : std::uint32_t { kEmpty = 0, kClaimed, kAbandoned, kReady, kWithdrawn };
+// A slot's state: what it is in the low bits, and above them how often it has changed, so that a reader
+// can tell that the slot is still what it was when he began.
+enum Kind : std::uint32_t { kEmpty = 0, kClaimed, kAbandoned, kReady, kWithdrawn };
+constexpr std::uint32_t kKindBits = 3;
+
+Kind kind_of(std::uint32_t state) { return static_cast<Kind>(state & ((1 << kKindBits) - 1)); }
+std::uint32_t next_state(std::uint32_t state, Kind kind) {
+  return ((state >> kKindBits) + 1) << kKindBits | kind;
+}
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -36,8 +45,14 @@ std::uint64_t start_of(pid_t pid) {
   return ticks;
 }
 
+// A fork has another one.
 std::uint64_t own_start() {
-  static const std::uint64_t start = start_of(getpid());
+  thread_local pid_t process = 0;
+  thread_local std::uint64_t start = 0;
+  if (process != getpid()) {
+    process = getpid();
+    start = start_of(process);
+  }
   return start;
 }
 
@@ -52,17 +67,17 @@ bool is_gone(pid_t pid, std::uint64_t start) {
 
 struct EntryTable::Header {
   std::uint64_t magic;
-  std::uint64_t capacity_bytes;
   std::uint64_t slots;
   pthread_mutex_t mutex;
-  std::atomic<std::uint64_t> used_bytes, backed_bytes, entries;
+  std::atomic<std::uint64_t> machine, capacity_bytes, used_bytes, backed_bytes, entries;
 };
 
+// Published entries of 64 bytes: a slot is a line of the processor's cache.
 struct EntryTable::Slot {
   EntryKey key;
-  std::uint64_t offset, length, owner_start;
-  std::atomic<std::uint32_t> state;
-  std::uint32_t crc;
+  std::atomic<std::uint64_t> offset, length;
+  std::uint64_t room, owner_start;
+  std::atomic<std::uint32_t> state, crc;
   std::int32_t owner;
   std::uint32_t unused;
 };
@@ -93,114 +108,152 @@ class Locked {
 
 }  // namespace
 
+std::uint64_t this_machine() {
+  static const std::uint64_t machine = [] {
+    std::ifstream file("/proc/sys/kernel/random/boot_id");
+    std::string text;
+    std::getline(file, text);
+    return hash_text(text, 1);
+  }();
+  return machine;
+}
+
 std::uint64_t EntryTable::bytes_for(std::uint64_t entries) {
   return round_up(sizeof(Header) + 2 * std::max<std::uint64_t>(entries, 1) * sizeof(Slot), 4096);
 }
 
-Status EntryTable::format(MutableBytes memory, std::uint64_t capacity_bytes) {
+void EntryTable::format(MutableBytes memory, std::uint64_t capacity_bytes) {
+  static_assert(sizeof(Slot) == 64);
   std::memset(memory.data(), 0, memory.size());
   auto& header = *reinterpret_cast<Header*>(memory.data());
   header.capacity_bytes = capacity_bytes;
   header.slots = (memory.size() - sizeof(Header)) / sizeof(Slot);
-  make_mutex(header.mutex);
+  make_usable(memory);
   header.magic = kMagic;
-  return {};
 }
 
-bool EntryTable::is_formatted(MutableBytes memory, std::uint64_t capacity_bytes) {
+bool EntryTable::is_formatted(ConstBytes memory) {
+  if (memory.size() < bytes_for(1)) return false;
+  const auto& header = *reinterpret_cast<const Header*>(memory.data());
+  return header.magic == kMagic && header.slots == (memory.size() - sizeof(Header)) / sizeof(Slot);
+}
+
+void EntryTable::make_usable(MutableBytes memory) {
   auto& header = *reinterpret_cast<Header*>(memory.data());
-  if (header.magic != kMagic || header.capacity_bytes != capacity_bytes ||
-      header.slots != (memory.size() - sizeof(Header)) / sizeof(Slot))
-    return false;
   make_mutex(header.mutex);
-  return true;
+  header.machine = this_machine();
 }
 
-EntryTable::EntryTable(MutableBytes memory)
+EntryTable::EntryTable(MutableBytes memory, bool reuses_room)
     : header_(*reinterpret_cast<Header*>(memory.data())),
-      slots_(reinterpret_cast<Slot*>(memory.data() + sizeof(Header)), header_.slots) {}
+      slots_(reinterpret_cast<Slot*>(memory.data() + sizeof(Header)), header_.slots),
+      reuses_room_(reuses_room) {}
 
-std::uint64_t EntryTable::first_slot(const EntryKey& key) const {
-  return mix64(key.space ^ mix64(key.number)) % slots_.size();
+EntryTable::Slot* EntryTable::slot_of(const EntryKey& key) const {
+  std::uint64_t at = mix64(key.high ^ mix64(key.low)) % slots_.size();
+  for (std::uint64_t probe = 0; probe < kMostProbes; ++probe, at = at + 1 < slots_.size() ? at + 1 : 0) {
+    Slot& slot = slots_[at];
+    if (kind_of(slot.state.load(std::memory_order_acquire)) == kEmpty || slot.key == key) return &slot;
+  }
+  return nullptr;
 }
 
 std::optional<EntryPlace> EntryTable::find(const EntryKey& key) const {
-  std::uint64_t at = first_slot(key);
-  for (std::uint64_t probe = 0; probe < kMostProbes; ++probe, at = at + 1 < slots_.size() ? at + 1 : 0) {
-    const Slot& slot = slots_[at];
-    const std::uint32_t state = slot.state.load(std::memory_order_acquire);
-    if (state == kEmpty) return std::nullopt;
-    if (slot.key != key) continue;
-    if (state != kReady) return std::nullopt;
-    return EntryPlace{slot.offset, slot.length, slot.crc};
-  }
-  return std::nullopt;
+  const Slot* slot = slot_of(key);
+  if (slot == nullptr) return std::nullopt;
+  const std::uint32_t state = slot->state.load(std::memory_order_acquire);
+  if (kind_of(state) != kReady) return std::nullopt;
+  const EntryPlace place{
+      static_cast<std::uint64_t>(slot - slots_.data()), slot->offset.load(std::memory_order_relaxed),
+      slot->length.load(std::memory_order_relaxed), slot->crc.load(std::memory_order_relaxed)};
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (slot->state.load(std::memory_order_relaxed) != state) return std::nullopt;
+  // The file may be damaged: nothing outside the area is an entry.
+  if (place.length > header_.capacity_bytes || place.offset > header_.capacity_bytes - place.length)
+    return std::nullopt;
+  return place;
 }
 
-std::optional<EntryTable::Claim> EntryTable::claim(const EntryKey& key, std::uint64_t length,
-                                                   const Back& back) {
+std::expected<EntryTable::Claim, EntryTable::Refusal> EntryTable::claim(const EntryKey& key,
+                                                                        std::uint64_t length,
+                                                                        const Back& back) {
+  if (length > header_.capacity_bytes) return std::unexpected(Refusal::kNoRoom);
+  // A full tier is asked for room again and again: no lock for that.
+  const Slot* slot = slot_of(key);
+  if (slot == nullptr) return std::unexpected(Refusal::kNoRoom);
+  const bool is_new = kind_of(slot->state.load(std::memory_order_acquire)) == kEmpty;
+  if (is_new && header_.used_bytes.load() + round_up(length, kAlignment) > header_.capacity_bytes)
+    return std::unexpected(Refusal::kNoRoom);
   const Locked lock(header_.mutex);
   return claim_locked(key, length, back);
 }
 
-std::optional<EntryTable::Claim> EntryTable::claim_locked(const EntryKey& key, std::uint64_t length,
-                                                          const Back& back) {
-  std::uint64_t at = first_slot(key);
-  for (std::uint64_t probe = 0; probe < kMostProbes; ++probe, at = at + 1 < slots_.size() ? at + 1 : 0) {
-    Slot& slot = slots_[at];
-    const std::uint32_t state = slot.state.load(std::memory_order_acquire);
-    if (state != kEmpty && slot.key != key) continue;
-    if (state == kReady || state == kWithdrawn) return std::nullopt;
-    if (state == kClaimed && !is_gone(slot.owner, slot.owner_start)) return std::nullopt;
-    if (state == kEmpty) {
-      const std::uint64_t begin = header_.used_bytes.load(), end = begin + round_up(length, kAlignment);
-      if (end > header_.capacity_bytes) return std::nullopt;
-      const std::uint64_t backed = header_.backed_bytes.load();
-      if (end > backed) {
-        const std::uint64_t to = std::min(round_up(end, kSlab), header_.capacity_bytes);
-        if (!back(backed, to - backed)) return std::nullopt;
-        header_.backed_bytes.store(to);
-      }
-      header_.used_bytes.store(end);
-      slot.key = key;
-      slot.offset = begin;
-      slot.length = length;
-    } else if (slot.length != length) {
-      return std::nullopt;  // it would not fit its old place
-    }
-    slot.owner = getpid();
-    slot.owner_start = own_start();
-    slot.state.store(kClaimed, std::memory_order_release);
-    return Claim{at, slot.offset};
+std::expected<EntryTable::Claim, EntryTable::Refusal> EntryTable::claim_locked(const EntryKey& key,
+                                                                               std::uint64_t length,
+                                                                               const Back& back) {
+  Slot* slot = slot_of(key);
+  if (slot == nullptr) return std::unexpected(Refusal::kNoRoom);
+  const std::uint32_t state = slot->state.load(std::memory_order_acquire);
+  const Kind kind = kind_of(state);
+  if (kind == kReady || (kind == kClaimed && !is_gone(slot->owner, slot->owner_start)))
+    return std::unexpected(Refusal::kTaken);
+  const bool may_reuse = kind == kClaimed || kind == kAbandoned || (kind == kWithdrawn && reuses_room_);
+  if (!may_reuse || slot->room < length) {
+    const auto offset = take_room(length, back);
+    if (!offset) return std::unexpected(Refusal::kNoRoom);
+    if (kind == kEmpty) slot->key = key;  // readers look at it from now on
+    slot->offset.store(*offset, std::memory_order_relaxed);
+    slot->room = round_up(length, kAlignment);
   }
-  return std::nullopt;
+  slot->length.store(length, std::memory_order_relaxed);
+  slot->owner = getpid();
+  slot->owner_start = own_start();
+  slot->state.store(next_state(state, kClaimed), std::memory_order_release);
+  return Claim{static_cast<std::uint64_t>(slot - slots_.data()),
+               slot->offset.load(std::memory_order_relaxed)};
+}
+
+std::optional<std::uint64_t> EntryTable::take_room(std::uint64_t length, const Back& back) {
+  const std::uint64_t begin = header_.used_bytes.load(), end = begin + round_up(length, kAlignment);
+  const std::uint64_t capacity = header_.capacity_bytes;
+  if (end > capacity) return std::nullopt;
+  const std::uint64_t backed = header_.backed_bytes.load();
+  if (end > backed) {
+    const std::uint64_t to = std::min(round_up(end, kSlab), capacity);
+    if (!back(backed, to - backed)) return std::nullopt;
+    header_.backed_bytes.store(to);
+  }
+  header_.used_bytes.store(end);
+  return begin;
 }
 
 void EntryTable::publish(const Claim& claim, std::uint32_t crc) {
   Slot& slot = slots_[claim.slot];
-  slot.crc = crc;
+  slot.crc.store(crc, std::memory_order_relaxed);
   header_.entries.fetch_add(1);
-  slot.state.store(kReady, std::memory_order_release);
+  slot.state.store(next_state(slot.state.load(std::memory_order_relaxed), kReady), std::memory_order_release);
 }
 
 void EntryTable::give_up(const Claim& claim) {
-  slots_[claim.slot].state.store(kAbandoned, std::memory_order_release);
+  Slot& slot = slots_[claim.slot];
+  slot.state.store(next_state(slot.state.load(std::memory_order_relaxed), kAbandoned),
+                   std::memory_order_release);
 }
 
-void EntryTable::withdraw(const EntryKey& key) {
-  std::uint64_t at = first_slot(key);
-  for (std::uint64_t probe = 0; probe < kMostProbes; ++probe, at = at + 1 < slots_.size() ? at + 1 : 0) {
-    Slot& slot = slots_[at];
-    std::uint32_t state = slot.state.load(std::memory_order_acquire);
-    if (state == kEmpty) return;
-    if (slot.key != key) continue;
-    if (state == kReady && slot.state.compare_exchange_strong(state, kWithdrawn)) header_.entries.fetch_sub(1);
-    return;
-  }
+bool EntryTable::withdraw(const EntryKey& key) {
+  Slot* slot = slot_of(key);
+  if (slot == nullptr) return false;
+  std::uint32_t state = slot->state.load(std::memory_order_acquire);
+  if (kind_of(state) != kReady || !slot->state.compare_exchange_strong(state, next_state(state, kWithdrawn)))
+    return false;
+  header_.entries.fetch_sub(1);
+  return true;
 }
 
 std::uint64_t EntryTable::entries() const { return header_.entries.load(); }
 std::uint64_t EntryTable::used_bytes() const { return header_.used_bytes.load(); }
-std::uint64_t EntryTable::capacity_bytes() const { return header_.capacity_bytes; }
+std::uint64_t EntryTable::capacity_bytes() const { return header_.capacity_bytes.load(); }
+void EntryTable::set_capacity(std::uint64_t bytes) { header_.capacity_bytes.store(bytes); }
+std::uint64_t EntryTable::machine() const { return header_.machine.load(); }
 
 }  // namespace penstock

@@ -1,32 +1,27 @@
 // Which entries a tier has, in memory that processes share.
 //
-// Entries are added and never taken away, so readers need no lock: an entry is there when its state says
-// so, and stays. Whoever adds one claims its place under a mutex, writes the bytes outside it, and then
-// publishes. A process may be killed at any of these points: the mutex is robust, and a claim whose owner
-// is gone is taken over, with its room, by the next who has the same entry.
+// Entries are added and, while somebody may read them, not moved: readers need no lock. Whoever adds one
+// claims its place under a mutex, writes the bytes outside it, and then publishes. A process may be killed
+// at any of these points: the mutex is robust, and a claim whose owner is gone is taken over, with its
+// room, by the next who has the same entry.
 #pragma once
 
 #include <pthread.h>
 
 #include <atomic>
 #include <cstdint>
+#include <expected>
 #include <functional>
 #include <optional>
 #include <span>
 
 #include "base/bytes.h"
-#include "penstock/result.h"
+#include "cache/entry.h"
 
 namespace penstock {
 
-// `space`: of which data and which steps of a pipeline; `number`: the sample or chunk.
-struct EntryKey {
-  std::uint64_t space = 0, number = 0;
-  bool operator==(const EntryKey&) const = default;
-};
-
 struct EntryPlace {
-  std::uint64_t offset = 0, length = 0;
+  std::uint64_t slot = 0, offset = 0, length = 0;
   std::uint32_t crc = 0;
 };
 
@@ -35,42 +30,59 @@ class EntryTable {
   // Memory for so many entries.
   static std::uint64_t bytes_for(std::uint64_t entries);
   // Makes it empty. Only where nobody else has it.
-  static Status format(MutableBytes memory, std::uint64_t capacity_bytes);
-  // Whether format() made it, for the same capacity, by this version. Where nobody else has it, a mutex
-  // that a dead machine left locked is made anew.
-  static bool is_formatted(MutableBytes memory, std::uint64_t capacity_bytes);
+  static void format(MutableBytes memory, std::uint64_t capacity_bytes);
+  // Whether format() made it, by a build that lays it out alike.
+  static bool is_formatted(ConstBytes memory);
+  // Where nobody else has it: a mutex that a dead machine left locked is made anew.
+  static void make_usable(MutableBytes memory);
 
-  explicit EntryTable(MutableBytes memory);
+  // Of memory that is_formatted(). `reuses_room`: a withdrawn entry's room is written again at once, so
+  // readers must be able to tell. Otherwise it is lost.
+  EntryTable(MutableBytes memory, bool reuses_room);
 
   // Published entries only.
   std::optional<EntryPlace> find(const EntryKey& key) const;
 
-  // To write `length` bytes at the offset and publish(). Nothing: it is there, another is at it, or there
-  // is no room.
+  // To write `length` bytes at the offset and publish().
   struct Claim {
     std::uint64_t slot = 0, offset = 0;
   };
+  enum class Refusal : std::uint8_t {
+    kTaken,  // it is there, or somebody is at it
+    kNoRoom,
+  };
   // `back`: a range of the area is about to be used for the first time; false: it cannot be.
   using Back = std::function<bool(std::uint64_t offset, std::uint64_t bytes)>;
-  std::optional<Claim> claim(const EntryKey& key, std::uint64_t length, const Back& back);
+  std::expected<Claim, Refusal> claim(const EntryKey& key, std::uint64_t length, const Back& back);
   void publish(const Claim& claim, std::uint32_t crc);
   // The bytes could not be written. Its room is kept for the next who has the entry.
   void give_up(const Claim& claim);
-  // An entry whose bytes turned out to be damaged: as if it were not there, for good.
-  void withdraw(const EntryKey& key);
+  // An entry that is damaged, or of something that has changed: as if it were not there. False: another
+  // was quicker.
+  bool withdraw(const EntryKey& key);
 
+  std::uint64_t slots() const { return slots_.size(); }
   std::uint64_t entries() const;
   std::uint64_t used_bytes() const;
   std::uint64_t capacity_bytes() const;
+  // Only where nobody else has it.
+  void set_capacity(std::uint64_t bytes);
+  // The machine that has it mapped; another's processes cannot be asked whether they live.
+  std::uint64_t machine() const;
 
  private:
   struct Header;
   struct Slot;
-  std::optional<Claim> claim_locked(const EntryKey& key, std::uint64_t length, const Back& back);
-  std::uint64_t first_slot(const EntryKey& key) const;
+  Slot* slot_of(const EntryKey& key) const;  // the one that has it, or the empty one it belongs in
+  std::expected<Claim, Refusal> claim_locked(const EntryKey& key, std::uint64_t length, const Back& back);
+  std::optional<std::uint64_t> take_room(std::uint64_t length, const Back& back);
 
   Header& header_;
-  std::span<Slot> slots_;
+  const std::span<Slot> slots_;
+  const bool reuses_room_;
 };
+
+// A number of the running system's own: another after every start.
+std::uint64_t this_machine();
 
 }  // namespace penstock

@@ -45,7 +45,7 @@ class Descriptor {
 
 // Is the open file still the one of that name?
 bool is_still_there(int fd, const std::string& path) {
-  struct stat mine {}, named {};
+  struct stat mine{}, named{};
   return fstat(fd, &mine) == 0 && stat(path.c_str(), &named) == 0 && mine.st_ino == named.st_ino &&
          mine.st_dev == named.st_dev;
 }
@@ -64,7 +64,7 @@ Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, 
   for (int attempt = 0; attempt < kTries; ++attempt) {
     Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (file.get() < 0) return failed("cannot open", path);
-    struct stat status {};
+    struct stat status{};
     if (fstat(file.get(), &status) != 0) return failed("cannot look at it", path);
     if (status.st_uid != geteuid() || !S_ISREG(status.st_mode))
       return fail(ErrorCode::kNoAccess, "belongs to somebody else", at(path));
@@ -76,7 +76,8 @@ Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, 
       return failed("cannot make room", path);
     if (fstat(file.get(), &status) != 0) return failed("cannot look at it", path);
     if (static_cast<std::uint64_t>(status.st_size) != bytes)
-      return fail(ErrorCode::kChanged, fmt::format("has {} bytes, {} expected", status.st_size, bytes), at(path));
+      return fail(ErrorCode::kChanged, fmt::format("has {} bytes, {} expected", status.st_size, bytes),
+                  at(path));
     void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
     if (address == MAP_FAILED) return failed("cannot map", path);
     std::unique_ptr<SharedFile> shared(

@@ -20,30 +20,30 @@ constexpr std::uint64_t kEntries = 1000, kCapacity = 1 << 20;
 
 // What process or thread whatever writes as this entry: all can check all.
 void write_entry(std::byte* at, const EntryKey& key, std::uint64_t length) {
-  for (std::uint64_t i = 0; i < length; ++i) at[i] = static_cast<std::byte>(mix64(key.number + i) & 255);
+  for (std::uint64_t i = 0; i < length; ++i) at[i] = static_cast<std::byte>(mix64(key.low + i) & 255);
 }
 
 bool is_entry(const std::byte* at, const EntryKey& key, std::uint64_t length) {
   for (std::uint64_t i = 0; i < length; ++i)
-    if (at[i] != static_cast<std::byte>(mix64(key.number + i) & 255)) return false;
+    if (at[i] != static_cast<std::byte>(mix64(key.low + i) & 255)) return false;
   return true;
 }
 
-std::uint64_t length_of(const EntryKey& key) { return 1 + mix64(key.number) % 2000; }
+std::uint64_t length_of(const EntryKey& key) { return 1 + mix64(key.low) % 2000; }
 
 // A table with its area, as the RAM tier has them.
 class SharedTable {
  public:
   explicit SharedTable(const std::string& path, std::uint64_t entries = kEntries,
-                       std::uint64_t capacity = kCapacity) {
+                       std::uint64_t capacity = kCapacity, bool reuses_room = false) {
     const std::uint64_t bytes = EntryTable::bytes_for(entries);
     auto file = SharedFile::attach(path, bytes + capacity, true, [&](MutableBytes memory) -> Status {
-      if (EntryTable::is_formatted(memory.first(bytes), capacity)) return {};
-      return EntryTable::format(memory.first(bytes), capacity);
+      EntryTable::format(memory.first(bytes), capacity);
+      return {};
     });
     if (!file) throw std::runtime_error(file.error().describe());
     file_ = std::move(*file);
-    table_.emplace(file_->bytes().first(bytes));
+    table_.emplace(file_->bytes().first(bytes), reuses_room);
     area_ = file_->bytes().data() + bytes;
     area_offset_ = bytes;
   }
@@ -72,7 +72,7 @@ TEST(EntryTable, entries_are_found_as_they_were_added_and_no_others) {
   const TemporaryFolder folder;
   SharedTable shared(folder / "t");
   std::uint64_t added = 0;
-  for (std::uint64_t i = 0; i < 700; ++i) added += shared.add({1, i}) ? 1 : 0;
+  for (std::uint64_t i = 0; i < 1300; ++i) added += shared.add({1, i}) ? 1 : 0;
   EXPECT_EQ(shared.table().entries(), added);
   EXPECT_LE(shared.table().used_bytes(), kCapacity);
   EXPECT_GT(shared.table().used_bytes(), kCapacity - 3000) << "full to the last entry that fits";
@@ -98,12 +98,62 @@ TEST(EntryTable, an_entry_is_added_once) {
   EXPECT_FALSE(shared.add({1, 6})) << "somebody is at it";
   EXPECT_FALSE(shared.table().find({1, 6}));
   shared.table().give_up(*claim);
-  EXPECT_FALSE(shared.table().claim({1, 6}, 11, [](auto, auto) { return true; })) << "another size";
   const auto again = shared.table().claim({1, 6}, 10, [](auto, auto) { return true; });
   ASSERT_TRUE(again);
   EXPECT_EQ(again->offset, claim->offset) << "no room is lost";
-  shared.table().withdraw({1, 5});
-  EXPECT_FALSE(shared.table().find({1, 5}));
+}
+
+TEST(EntryTable, a_full_table_says_so_and_a_taken_entry_too) {
+  const TemporaryFolder folder;
+  SharedTable shared(folder / "t", kEntries, 4096);
+  const auto yes = [](auto, auto) { return true; };
+  const auto claim = shared.table().claim({1, 1}, 4000, yes);
+  ASSERT_TRUE(claim);
+  EXPECT_EQ(shared.table().claim({1, 1}, 4000, yes).error(), EntryTable::Refusal::kTaken);
+  EXPECT_EQ(shared.table().claim({1, 2}, 100, yes).error(), EntryTable::Refusal::kNoRoom);
+  EXPECT_EQ(shared.table().claim({1, 3}, UINT64_MAX - 10, yes).error(), EntryTable::Refusal::kNoRoom);
+  EXPECT_TRUE(shared.table().claim({1, 4}, 60, yes));
+}
+
+TEST(EntryTable, what_is_withdrawn_may_be_added_again) {
+  for (const bool reuses : {false, true}) {
+    const TemporaryFolder folder;
+    SharedTable shared(folder / "t", kEntries, kCapacity, reuses);
+    EXPECT_TRUE(shared.add({1, 5}));
+    const auto before = shared.table().find({1, 5});
+    const std::uint64_t used = shared.table().used_bytes();
+    EXPECT_TRUE(shared.table().withdraw({1, 5}));
+    EXPECT_FALSE(shared.table().withdraw({1, 5}));
+    EXPECT_FALSE(shared.table().find({1, 5}));
+    EXPECT_EQ(shared.table().entries(), 0u);
+    EXPECT_TRUE(shared.add({1, 5}));
+    const auto after = shared.table().find({1, 5});
+    ASSERT_TRUE(before && after);
+    EXPECT_EQ(after->slot, before->slot);
+    // Where others may still read the old bytes, they stay.
+    EXPECT_EQ(after->offset == before->offset, reuses);
+    EXPECT_EQ(shared.table().used_bytes() == used, reuses);
+  }
+}
+
+TEST(EntryTable, no_room_is_used_that_the_system_does_not_give) {
+  const TemporaryFolder folder;
+  SharedTable shared(folder / "t");
+  const auto no = [](auto, auto) { return false; };
+  EXPECT_EQ(shared.table().claim({1, 1}, 100, no).error(), EntryTable::Refusal::kNoRoom);
+  EXPECT_EQ(shared.table().used_bytes(), 0u);
+  EXPECT_TRUE(shared.add({1, 1}));
+}
+
+TEST(EntryTable, a_damaged_header_is_not_taken_for_a_table) {
+  const TemporaryFolder folder;
+  std::vector<std::byte> memory(EntryTable::bytes_for(100));
+  EXPECT_FALSE(EntryTable::is_formatted(memory));
+  EntryTable::format(memory, 1000);
+  EXPECT_TRUE(EntryTable::is_formatted(memory));
+  EXPECT_FALSE(EntryTable::is_formatted(ConstBytes(memory).first(memory.size() - 4096)));
+  EXPECT_FALSE(EntryTable::is_formatted({}));
+  EXPECT_EQ(EntryTable(memory, false).machine(), this_machine());
 }
 
 TEST(EntryTable, the_file_lives_as_long_as_somebody_has_it) {
@@ -115,7 +165,7 @@ TEST(EntryTable, the_file_lives_as_long_as_somebody_has_it) {
     SharedTable second(path);
     EXPECT_TRUE(second.table().find({1, 1}));
     first.reset();
-    EXPECT_EQ(remove_abandoned(folder.path().string(), "t"), 0u);
+    EXPECT_EQ(remove_abandoned(folder.path(), "t"), 0u);
     EXPECT_TRUE(second.add({1, 2}));
   }
   EXPECT_NE(access(path.c_str(), F_OK), 0) << "the last one removes it";
@@ -142,8 +192,9 @@ TEST(EntryTable, processes_that_are_killed_leave_a_valid_table) {
     for (const pid_t child : children) kill(child, SIGKILL);
     for (const pid_t child : children) waitpid(child, nullptr, 0);
     for (std::uint64_t n = 0; n < 3000; ++n)
-      if (const auto place = mine.table().find({1, n}))
+      if (const auto place = mine.table().find({1, n})) {
         ASSERT_TRUE(is_entry(mine.at(*place), {1, n}, place->length)) << n;
+      }
   }
   // What they had begun is finished by others, in the same room.
   for (std::uint64_t n = 0; n < 3000; ++n) mine.add({1, n});

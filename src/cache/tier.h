@@ -1,0 +1,56 @@
+// One tier of the cache: memory, or a folder on disk. What it has, it keeps; what does not fit is refused.
+//
+// Entries are opaque here: an EntryHead and the bytes that follow. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+#include "cache/entry.h"
+#include "penstock/cache.h"
+#include "penstock/result.h"
+
+namespace penstock {
+
+class CacheTier {
+ public:
+  virtual ~CacheTier() = default;
+
+  // Gives memory for an entry that is not in memory, or not yet.
+  using Room = std::function<Result<MutableBytes>(std::size_t)>;
+
+  struct Found {
+    ConstBytes bytes;                  // head and all
+    std::shared_ptr<const void> held;  // what keeps them there; nothing: they stay as long as the tier
+    // To note that this process has compared the entry with its object; nullptr: it made the entry itself.
+    std::atomic<std::uint8_t>* checked = nullptr;
+  };
+  // Nothing: it is not there, or its bytes turned out to be damaged.
+  virtual std::optional<Found> find(const EntryKey& key, const Room& room) = 0;
+  virtual bool has(const EntryKey& key) const = 0;
+
+  enum class Added : std::uint8_t {
+    kYes,
+    kNoRoom,  // the next tier may have
+    kTaken,   // it is there, or somebody is at it
+  };
+  // `fill` is called with `bytes` bytes of memory once there is room; where it fails, so does this, and the
+  // room is kept for the next try.
+  using Fill = std::function<Status(MutableBytes)>;
+  virtual Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room) = 0;
+  // The entry is of an object that has changed since.
+  virtual void withdraw(const EntryKey& key) = 0;
+
+  virtual TierState state() const = 0;
+};
+
+using CacheTierPtr = std::unique_ptr<CacheTier>;
+
+// What is said once, and by which of many threads does not matter.
+using Warn = std::function<void(const std::string&)>;
+
+}  // namespace penstock
