@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "penstock/array.h"
+#include "penstock/cache.h"
 #include "penstock/result.h"
 #include "penstock/source.h"
 #include "penstock/stats.h"
@@ -41,8 +42,12 @@ struct LoaderOptions {
   std::uint32_t rank = 0, world_size = 1;
   unsigned threads = 0;  // 0: what affinity and cgroup allow, over local ranks
   std::uint32_t local_ranks = 1;
-  std::uint64_t prefetch = 0;      // batches ahead; 0: by bytes
-  std::uint64_t memory_bytes = 0;  // 0: a quarter of what is free, over local ranks
+  std::uint64_t prefetch = 0;  // batches ahead; 0: by bytes
+  // All that the loader holds, the cache's memory included. 0: a quarter of what is free, over local ranks,
+  // besides the cache.
+  std::uint64_t memory_bytes = 0;
+  std::shared_ptr<Cache> cache;  // may serve other loaders too
+  CacheForm cache_form = CacheForm::kAuto;
 
   OnError on_error = OnError::kRaise;
   double max_skip = 0.001;  // of an epoch; one bad sample is always allowed

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "penstock/cache.h"
 #include "penstock/result.h"
 
 namespace penstock {
@@ -52,10 +53,29 @@ struct ShuffleStats {
   double design_effect = 1;
 };
 
+// What the cache gave, tier by tier. For each field or chunk of a sample that is looked for, a hit in one
+// of the tiers, or a miss.
+struct CacheStats {
+  struct Tier {
+    std::uint64_t hits = 0, bytes = 0;  // bytes: that were given
+    double seconds_saved = 0;           // of threads: what making it took, less what finding it did
+  };
+  static constexpr std::size_t kTiers = 2;
+  std::array<Tier, kTiers> tiers{};
+  std::uint64_t misses = 0;
+
+  std::uint64_t hits() const { return tiers[0].hits + tiers[1].hits; }
+  double hit_ratio() const {
+    const std::uint64_t all = hits() + misses;
+    return all > 0 ? static_cast<double>(hits()) / static_cast<double>(all) : 0;
+  }
+};
+
 struct EpochStats {
   std::uint64_t epoch = 0;
   Counts counts;
   std::array<StageStats, kStages> stages{};
+  CacheStats cache;
   double seconds = 0;              // from the epoch's start to its last batch
   double first_batch_seconds = 0;  // from the epoch's start to its first batch
 };
@@ -70,6 +90,9 @@ struct LoaderStats {
   std::uint64_t queue_capacity = 0, queue_ready = 0, queue_bytes = 0;
   std::uint64_t memory_budget = 0, memory_peak = 0, memory_lent = 0;
   ChunkStats chunks;
+  CacheStats cache;
+  std::vector<TierState> cache_tiers;  // of all loaders that use the cache
+  std::string cache_form;              // "encoded", "decoded"; "": no cache
   ShuffleStats shuffle;
   unsigned threads = 0;
   std::string tuning;      // why this many threads and batches

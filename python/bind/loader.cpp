@@ -13,6 +13,7 @@
 
 #include "arrays.h"
 #include "bind.h"
+#include "cache_handle.h"
 #include "errors.h"
 #include "penstock/ranks.h"
 #include "shared_loader.h"
@@ -71,6 +72,22 @@ void add_counts(nb::dict& out, const Counts& counts) {
   out["padded"] = counts.padded;
   out["replaced"] = counts.replaced;
   out["batches"] = counts.batches;
+}
+
+nb::dict cache_dict(const CacheStats& stats, nb::dict tiers, const std::vector<TierState>& states) {
+  nb::dict out;
+  out["hits"] = stats.hits();
+  out["misses"] = stats.misses;
+  out["hit_ratio"] = stats.hit_ratio();
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (!tiers.contains(states[i].name.c_str())) tiers[states[i].name.c_str()] = nb::dict();
+    nb::dict one = nb::cast<nb::dict>(tiers[states[i].name.c_str()]);
+    one["hits"] = stats.tiers[i].hits;
+    one["bytes"] = stats.tiers[i].bytes;
+    one["seconds_saved"] = stats.tiers[i].seconds_saved;
+  }
+  out["tiers"] = tiers;
+  return out;
 }
 
 // The loader as Python sees it: looks for Ctrl-C while it waits.
@@ -198,6 +215,7 @@ class LoaderHandle {
       one["seconds"] = epoch.seconds;
       one["first_batch_seconds"] = epoch.first_batch_seconds;
       one["stages"] = stage_dict(epoch.stages);
+      one["cache"] = cache_dict(epoch.cache, nb::dict(), stats.cache_tiers);
       epochs.append(one);
     }
     out["errors"] = errors;
@@ -218,6 +236,12 @@ class LoaderHandle {
     chunks["missing"] = stats.chunks.missing;
     chunks["decoded_bytes"] = stats.chunks.decoded_bytes;
     out["chunks"] = chunks;
+    nb::dict cache = cache_dict(stats.cache, tiers_dict(stats.cache_tiers), stats.cache_tiers);
+    cache["form"] = stats.cache_form;
+    std::uint64_t damaged = 0;
+    for (const TierState& tier : stats.cache_tiers) damaged += tier.damaged;
+    cache["damaged"] = damaged;
+    out["cache"] = cache;
     shuffle["units"] = stats.shuffle.units;
     shuffle["window_units"] = stats.shuffle.window_units;
     shuffle["samples_a_unit"] = stats.shuffle.samples_a_unit;
@@ -250,8 +274,15 @@ LoaderHandle open(nb::handle source, std::uint64_t batch_size, std::vector<std::
                   unsigned threads, std::uint64_t prefetch, std::uint64_t memory, const std::string& on_error,
                   double max_skip, const std::string& collate, double pad_value, std::string bucket_by,
                   std::optional<std::vector<std::uint64_t>> bucket_lengths, std::optional<std::string> dtype,
-                  const std::string& layout) {
+                  const std::string& layout, const CacheHandle* cache, const std::string& cache_form) {
   LoaderOptions options;
+  if (cache != nullptr) {
+    if (!cache->cache) raise({ErrorCode::kInvalidArgument, "the cache is closed", {}, false});
+    options.cache = cache->cache;
+  }
+  options.cache_form = choose<CacheForm>(
+      "cache_form", cache_form,
+      {{"auto", CacheForm::kAuto}, {"encoded", CacheForm::kEncoded}, {"decoded", CacheForm::kDecoded}});
   options.batch_size = batch_size;
   options.fields = std::move(fields);
   options.renamed = std::move(renamed);
@@ -320,7 +351,7 @@ void bind_loader(nb::module_& m) {
         "transforms"_a, "shuffle"_a, "shuffle_window"_a, "sampler"_a.none(), "weights"_a.none(), "seed"_a,
         "epoch_size"_a, "drop_last"_a, "rank"_a, "world_size"_a, "local_ranks"_a, "threads"_a, "prefetch"_a,
         "memory"_a, "on_error"_a, "max_skip"_a, "collate"_a, "pad_value"_a, "bucket_by"_a,
-        "bucket_lengths"_a.none(), "dtype"_a.none(), "layout"_a);
+        "bucket_lengths"_a.none(), "dtype"_a.none(), "layout"_a, "cache"_a.none(), "cache_form"_a);
 }
 
 }  // namespace penstock::python

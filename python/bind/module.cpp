@@ -8,5 +8,6 @@ NB_MODULE(_core, module) {
   penstock::python::bind_transforms(module);
   penstock::python::bind_sources(module);
   penstock::python::bind_array_sources(module);
+  penstock::python::bind_cache(module);
   penstock::python::bind_loader(module);
 }

@@ -12,6 +12,7 @@ import logging as _logging
 import os as _os
 
 from ._core import __version__
+from .cache import Cache
 from .errors import Error, MemoryBudgetError, NotFoundError, UsageError
 from .loader import Loader
 from .array_sources import Patches, Zarr
@@ -19,7 +20,7 @@ from .sources import ImageFolder, Manifest, Mix, Npy, Source, Tar, TFRecord, ope
 from .transforms import *  # noqa: F403
 from .transforms import __all__ as _transforms
 
-__all__ = ["Loader", "Source", "ImageFolder", "Tar", "TFRecord", "Manifest", "Npy", "Zarr", "Patches", "Mix",
+__all__ = ["Loader", "Cache", "Source", "ImageFolder", "Tar", "TFRecord", "Manifest", "Npy", "Zarr", "Patches", "Mix",
            "open_source", "Error", "UsageError", "NotFoundError", "MemoryBudgetError", "__version__", *_transforms]
 
 if _level := _os.environ.get("PENSTOCK_LOG"):

@@ -10,6 +10,7 @@ import os
 from typing import Any, Callable, Iterator, Mapping, Sequence, Union
 
 from . import _core
+from .cache import Cache, make_cache
 from .errors import Error, UsageError
 from .outputs import channels_first, choose_output, converter
 from .ranks import find_ranks
@@ -45,7 +46,13 @@ class Loader:
         per rank; every rank gets the same number of batches.
     Resources
         threads: worker threads, all of this process. prefetch: batches ahead. memory: all that
-        the loader holds, for example "4GiB" (default: a quarter of what is free).
+        the loader holds, the cache included, for example "4GiB" (default: a quarter of what is
+        free, and the cache besides).
+        cache: memory to keep samples in from the first epoch on, for example "8GiB", or a
+        ``penstock.Cache``, which can go to disk too and serve several loaders. Random steps run
+        after it: samples do not depend on it. cache_form: "decoded" (what comes out of decoding,
+        Resize and CenterCrop at the beginning), "encoded" (the stored bytes), "auto" (whichever
+        saves more time with that memory, as measured).
     Trouble
         on_error: "raise", "skip" (the batch is shorter) or "replace" (a stand-in chosen by the
         seed); max_skip: the share of an epoch that may be bad (one sample always may).
@@ -72,7 +79,8 @@ class Loader:
                  seed: int = 0, epoch_size: int | None = None, drop_last: bool = False,
                  rank: int | None = None, world_size: int | None = None,
                  threads: int | None = None, prefetch: int | None = None,
-                 memory: Union[int, str, None] = None, cache: None = None,
+                 memory: Union[int, str, None] = None, cache: Union[int, str, Cache, None] = None,
+                 cache_form: str = "auto",
                  on_error: str = "raise", max_skip: float = 0.001,
                  collate: Union[str, Callable[[list], Any]] = "stack", pad_value: float = 0,
                  bucket_by: Union[str, Sequence[int], None] = None,
@@ -80,8 +88,6 @@ class Loader:
                  layout: str = "NCHW", kind: str | None = None, **unknown: Any):
         if unknown:
             raise TypeError(_unknown_keyword(next(iter(unknown))))
-        if cache is not None:
-            raise ValueError("cache= is not part of this version yet")
         if str(device) != "cpu":
             raise ValueError(f"device={device!r}: this version delivers to \"cpu\"")
         if not callable(collate) and collate not in ("stack", "pad", "list"):
@@ -101,7 +107,7 @@ class Loader:
         names = list(fields) if fields is not None else []
         if isinstance(fields, str):
             raise TypeError(f"fields={fields!r}: wants a list, [{fields!r}]")
-        for keyword, value in (("on_error", on_error), ("layout", layout), *(("fields", name) for name in names)):
+        for keyword, value in (("on_error", on_error), ("layout", layout), ("cache_form", cache_form), *(("fields", name) for name in names)):
             if not isinstance(value, str):
                 raise TypeError(f"{keyword}: {value!r} is not a name")
         if fields is not None and not names:
@@ -110,6 +116,7 @@ class Loader:
         self._seed = seed
         self._next_epoch = 0
         field_steps = _field_steps(transform, self.source, names, renamed)
+        self._cache, self._owns_cache = make_cache(cache)
         self._core = _core.open_loader(
             self.source._handle, batch_size=_count("batch_size", batch_size), fields=names, renamed=renamed,
             transforms=field_steps, shuffle=_shuffle_name(shuffle),
@@ -123,7 +130,8 @@ class Loader:
             collate="list" if callable(collate) else collate, pad_value=_number("pad_value", pad_value),
             bucket_by=bucket_by if isinstance(bucket_by, str) else "",
             bucket_lengths=_bucket_lengths(bucket_by),
-            dtype=dtype, layout="NHWC" if self._channels_last else layout)
+            dtype=dtype, layout="NHWC" if self._channels_last else layout,
+            cache=None if self._cache is None else self._cache._handle, cache_form=cache_form)
         self.batch_size = batch_size
         self._collate = collate if callable(collate) else None
         self._forms = [(form, dtype) for _, dtype, _, form in self._core.sample_fields()]
@@ -134,6 +142,7 @@ class Loader:
         self._epoch_token = object()
         self._process = os.getpid()
         self._closed = False
+        self._log_warnings()
         if len(self._core) == 0:
             log.warning("no batches: %d samples on %d ranks, batch_size=%d, drop_last=%s", len(self.source),
                         self._slice_world, batch_size, drop_last)
@@ -235,7 +244,6 @@ class Loader:
         stats = self._core.stats()
         stats["rank"] = {"rank": self._ranks.rank, "world_size": self._ranks.world_size,
                          "local_ranks": self._ranks.local_ranks, "found_by": self._ranks.found_by}
-        stats["cache"] = {"hits": 0, "misses": 0, "hit_ratio": 0.0, "tiers": {}}
         return stats
 
     def close(self) -> None:
@@ -244,6 +252,13 @@ class Loader:
             self._closed = True
             self._epoch_token = object()
             self._core.close()
+            self._log_warnings()
+            if self._owns_cache:
+                self._cache.close()
+
+    def _log_warnings(self) -> None:
+        if self._cache is not None:
+            self._cache._log_warnings()
 
     def __enter__(self) -> "Loader":
         return self
@@ -273,6 +288,7 @@ class Loader:
             raise StopIteration
         while True:
             got = self._core.next(self._output == "numpy")
+            self._log_warnings()
             if got is None:
                 raise StopIteration
             samples, arrays = got

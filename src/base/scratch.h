@@ -30,7 +30,7 @@ struct ScratchBudget {
 
 class Scratch {
  public:
-  static constexpr int kBuffers = 12;
+  static constexpr int kBuffers = 13;
 
   explicit Scratch(ScratchBudget& budget) : budget_(budget) {}
   Scratch(const Scratch&) = delete;

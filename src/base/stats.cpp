@@ -13,25 +13,50 @@ StageStats StageCounters::read() const {
           static_cast<double>(wait_nanoseconds.get()) * 1e-9};
 }
 
-std::array<StageStats, kStages>& operator+=(std::array<StageStats, kStages>& a,
-                                            const std::array<StageStats, kStages>& b) {
+CacheStats CacheCounters::read() const {
+  CacheStats stats;
+  for (std::size_t i = 0; i < tiers.size(); ++i)
+    stats.tiers[i] = {tiers[i].hits.get(), tiers[i].bytes.get(),
+                      static_cast<double>(tiers[i].saved_nanoseconds.get()) * 1e-9};
+  stats.misses = misses.get();
+  return stats;
+}
+
+WorkerStats WorkerCounters::read() const {
+  WorkerStats stats;
+  for (std::size_t i = 0; i < kStages; ++i) stats.stages[i] = stages[i].read();
+  stats.cache = cache.read();
+  return stats;
+}
+
+namespace {
+
+// `combine` is given each number of both.
+template <typename Combine>
+void combine_numbers(WorkerStats& a, const WorkerStats& b, Combine combine) {
   for (std::size_t i = 0; i < kStages; ++i) {
-    a[i].seconds += b[i].seconds;
-    a[i].items += b[i].items;
-    a[i].bytes += b[i].bytes;
-    a[i].wait_seconds += b[i].wait_seconds;
+    combine(a.stages[i].seconds, b.stages[i].seconds);
+    combine(a.stages[i].items, b.stages[i].items);
+    combine(a.stages[i].bytes, b.stages[i].bytes);
+    combine(a.stages[i].wait_seconds, b.stages[i].wait_seconds);
   }
+  for (std::size_t i = 0; i < CacheStats::kTiers; ++i) {
+    combine(a.cache.tiers[i].hits, b.cache.tiers[i].hits);
+    combine(a.cache.tiers[i].bytes, b.cache.tiers[i].bytes);
+    combine(a.cache.tiers[i].seconds_saved, b.cache.tiers[i].seconds_saved);
+  }
+  combine(a.cache.misses, b.cache.misses);
+}
+
+}  // namespace
+
+WorkerStats& operator+=(WorkerStats& a, const WorkerStats& b) {
+  combine_numbers(a, b, [](auto& x, auto y) { x += y; });
   return a;
 }
 
-std::array<StageStats, kStages> operator-(std::array<StageStats, kStages> a,
-                                          const std::array<StageStats, kStages>& b) {
-  for (std::size_t i = 0; i < kStages; ++i) {
-    a[i].seconds -= b[i].seconds;
-    a[i].items -= b[i].items;
-    a[i].bytes -= b[i].bytes;
-    a[i].wait_seconds -= b[i].wait_seconds;
-  }
+WorkerStats operator-(WorkerStats a, const WorkerStats& b) {
+  combine_numbers(a, b, [](auto& x, auto y) { x -= y; });
   return a;
 }
 

@@ -31,21 +31,36 @@ struct StageCounters {
   StageStats read() const;
 };
 
-struct alignas(64) WorkerCounters {
-  std::array<StageCounters, kStages> stages;
+struct CacheCounters {
+  struct Tier {
+    Counter hits, bytes, saved_nanoseconds;
+  };
+  std::array<Tier, CacheStats::kTiers> tiers;
+  Counter misses;
+  CacheStats read() const;
 };
 
-// Adds and subtracts stage by stage, for totals and for what one epoch took.
-std::array<StageStats, kStages>& operator+=(std::array<StageStats, kStages>& a,
-                                            const std::array<StageStats, kStages>& b);
-std::array<StageStats, kStages> operator-(std::array<StageStats, kStages> a,
-                                          const std::array<StageStats, kStages>& b);
+struct WorkerStats {
+  std::array<StageStats, kStages> stages{};
+  CacheStats cache;
+};
+
+struct alignas(64) WorkerCounters {
+  std::array<StageCounters, kStages> stages;
+  CacheCounters cache;
+  WorkerStats read() const;
+};
+
+// Adds and subtracts number by number, for totals and for what one epoch took.
+WorkerStats& operator+=(WorkerStats& a, const WorkerStats& b);
+WorkerStats operator-(WorkerStats a, const WorkerStats& b);
 
 // Charges the time since the last mark to a stage. One a worker.
 class StageClock {
  public:
   explicit StageClock(WorkerCounters& counters) : counters_(counters) {}
 
+  CacheCounters& cache() { return counters_.cache; }
   void start() { last_ = Clock::now(); }
   void mark(Stage stage, std::uint64_t bytes = 0, std::uint64_t items = 1) {
     const Clock::time_point now = Clock::now();

@@ -28,7 +28,8 @@ struct EntryHead {
   std::uint16_t rank = 0;
   std::uint32_t unused = 0;
   std::array<std::int64_t, 8> shape{};
-  std::uint64_t unused_too = 0;
+  // Of the whole picture, where the entry is made from one.
+  std::int32_t picture_width = 0, picture_height = 0;
 };
 static_assert(sizeof(EntryHead) == 128);
 

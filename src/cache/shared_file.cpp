@@ -57,10 +57,12 @@ SharedFile::SharedFile(std::string path, int fd, std::byte* data, std::uint64_t 
       fd_(fd),
       data_(data),
       size_(size),
-      removed_by_last_(removed_by_last) {}
+      removed_by_last_(removed_by_last),
+      process_(getpid()) {}
 
 Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, std::uint64_t bytes,
-                                                       bool removed_by_last, const Prepare& prepare) {
+                                                       std::uint64_t backed_bytes, bool removed_by_last,
+                                                       const Prepare& prepare) {
   for (int attempt = 0; attempt < kTries; ++attempt) {
     Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (file.get() < 0) return failed("cannot open", path);
@@ -83,6 +85,7 @@ Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, 
     std::unique_ptr<SharedFile> shared(
         new SharedFile(path, file.release(), static_cast<std::byte*>(address), bytes, removed_by_last));
     if (!is_alone) return shared;
+    PENSTOCK_CHECK(shared->back(0, backed_bytes));
     PENSTOCK_CHECK(prepare(shared->bytes()));
     // Between the two locks another may have it alone, and remove it.
     if (flock(shared->fd_, LOCK_SH) != 0) return failed("cannot lock", path);
@@ -93,7 +96,8 @@ Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, 
 
 SharedFile::~SharedFile() {
   munmap(data_, size_);
-  if (removed_by_last_ && flock(fd_, LOCK_EX | LOCK_NB) == 0 && is_still_there(fd_, path_))
+  if (removed_by_last_ && process_ == getpid() && flock(fd_, LOCK_EX | LOCK_NB) == 0 &&
+      is_still_there(fd_, path_))
     unlink(path_.c_str());
   close(fd_);
 }

@@ -21,8 +21,10 @@ class SharedFile {
   // `prepare` is called where nobody else has it, with the mapping (all zero where the file is new); it
   // says whether what is there may be used, after making it so.
   using Prepare = std::function<Status(MutableBytes)>;
+  // `backed_bytes`: of the beginning, for which the system must have pages.
   static Result<std::unique_ptr<SharedFile>> attach(const std::string& path, std::uint64_t bytes,
-                                                    bool removed_by_last, const Prepare& prepare);
+                                                    std::uint64_t backed_bytes, bool removed_by_last,
+                                                    const Prepare& prepare);
   ~SharedFile();
   SharedFile(const SharedFile&) = delete;
 
@@ -40,6 +42,7 @@ class SharedFile {
   std::byte* const data_;
   const std::uint64_t size_;
   const bool removed_by_last_;
+  const int process_;  // a fork has the same lock, which is not its own to give up
 };
 
 // Removes files of this folder whose name begins so and that nobody has. Returns how many.

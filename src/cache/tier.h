@@ -45,6 +45,9 @@ class CacheTier {
   // The entry is of an object that has changed since.
   virtual void withdraw(const EntryKey& key) = 0;
 
+  // What is cached here, in words, for people who look at it later.
+  virtual void note(const std::string&) {}
+
   virtual TierState state() const = 0;
 };
 

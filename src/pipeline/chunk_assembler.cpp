@@ -26,13 +26,19 @@ Stretch stretch_of_piece(const ChunkedArray& array, const ChunkPiece& piece) {
   return {static_cast<std::size_t>(first), static_cast<std::size_t>(last - first) + item};
 }
 
+std::uint64_t nanoseconds_since(Clock::time_point began) {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - began).count());
+}
+
 }  // namespace
 
-ChunkAssembler::ChunkAssembler(const Source& source, Scratch& scratch, StageClock& clock, Upcoming* upcoming)
+ChunkAssembler::ChunkAssembler(const Source& source, Scratch& scratch, StageClock& clock,
+                               const SharedReads& shared)
     : source_(source),
       scratch_(scratch),
       clock_(clock),
-      upcoming_(upcoming),
+      upcoming_(shared.upcoming),
+      cache_(shared.cache),
       codecs_(scratch, kScratchCodec) {}
 
 std::span<const ChunkPiece> ChunkAssembler::pieces_of(const Need& need) const {
@@ -60,7 +66,7 @@ void ChunkAssembler::find_needs(std::uint64_t sample, std::span<const ChunkTarge
   std::ranges::stable_sort(pieces_, {}, &ChunkPiece::chunk);
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     if (needs_.empty() || needs_.back().chunk != pieces_[i].chunk) {
-      needs_.push_back({pieces_[i].chunk, i, 0, false});
+      needs_.push_back({pieces_[i].chunk, i, 0, false, false});
       chunks_.push_back(pieces_[i].chunk);
     }
     ++needs_.back().pieces;
@@ -81,6 +87,7 @@ Status ChunkAssembler::fill(std::uint64_t position, std::uint64_t sample,
       if (need.is_done) continue;
       const auto done = try_need(position, need);
       held_.reset();
+      kept_.reset();
       if (!done) return std::unexpected(done.error());
       need.is_done = *done;
       if (*done) --left;
@@ -93,6 +100,11 @@ Status ChunkAssembler::fill(std::uint64_t position, std::uint64_t sample,
 Result<bool> ChunkAssembler::try_need(std::uint64_t position, Need& need) {
   const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
   where_ = {array.uri(), -1, -1, -1};
+  if (cache_ != nullptr && cache_->keeps_decoded_chunks() && !need.was_sought) {
+    need.was_sought = true;
+    const auto used = use_kept(need);
+    if (!used || *used) return used;
+  }
   if (upcoming_ == nullptr) {
     PENSTOCK_CHECK(use_alone(need));
     return true;
@@ -107,15 +119,19 @@ Result<bool> ChunkAssembler::try_need(std::uint64_t position, Need& need) {
     case ChunkClaim::Kind::kReady:
       upcoming_->counters().reused.fetch_add(1, std::memory_order_relaxed);
       break;
-    case ChunkClaim::Kind::kDecode:
+    case ChunkClaim::Kind::kDecode: {
+      const Clock::time_point began = Clock::now();
       if (auto made = decode_shared(need.chunk, claim->bytes); !made) {
         Error error = std::move(made).error();
         if (error.where.uri.empty()) error.where = where_;
         shelf.fail(need.chunk, error);
         return std::unexpected(std::move(error));
       }
+      const std::uint64_t cost_ns = nanoseconds_since(began);
       shelf.publish(need.chunk);
+      if (!is_missing_) keep_copy(need.chunk, claim->bytes, cost_ns);
       break;
+    }
   }
   const Status copied = scatter_all(need, claim->bytes, 0);
   shelf.release(need.chunk);
@@ -133,6 +149,7 @@ Result<ConstBytes> ChunkAssembler::read(const ChunkedArray& array, const ObjectR
       if (!*taken) return std::unexpected(std::move(*taken).error());
       held_ = std::move((*taken)->memory);
       where_.length = static_cast<std::int64_t>((*taken)->bytes.size());
+      version_ = {};  // a server's, which is not asked again
       clock_.mark(Stage::kRead, (*taken)->bytes.size());
       return (*taken)->bytes;
     }
@@ -145,6 +162,7 @@ Result<ConstBytes> ChunkAssembler::read(const ChunkedArray& array, const ObjectR
       ahead != nullptr ? ahead->read(array.store(), wanted, room) : array.store().read(wanted, room);
   if (!got) return std::unexpected(got.error());
   where_.length = static_cast<std::int64_t>(got->bytes.size());
+  version_ = array.store().reads_ahead() > 0 ? ObjectVersion{} : got->version;
   clock_.mark(Stage::kRead, got->bytes.size());
   return ConstBytes(got->bytes);
 }
@@ -191,13 +209,14 @@ Status ChunkAssembler::decode_into(const ChunkId& chunk, MutableBytes out) {
   if (!place) return std::unexpected(place.error());
   bool is_missing = place->is_missing;
   if (!is_missing) {
-    const auto encoded = read(array, place->read);
+    const auto encoded = find_or_read(chunk, place->read);
     if (!encoded && encoded.error().code != ErrorCode::kNotFound) return not_read(chunk, encoded.error());
     is_missing = !encoded;
     if (encoded)
       if (auto decoded = array.decode(chunk.number, *encoded, out, codecs_); !decoded)
         return not_decoded(chunk, std::move(decoded).error());
   }
+  is_missing_ = is_missing;
   if (is_missing) PENSTOCK_CHECK(array.fill_missing(chunk.number, out));
   clock_.mark(Stage::kDecode, out.size());
   if (upcoming_ != nullptr) {
@@ -210,6 +229,11 @@ Status ChunkAssembler::decode_into(const ChunkId& chunk, MutableBytes out) {
 
 Status ChunkAssembler::use_alone(const Need& need) {
   const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
+  if (cache_ != nullptr && cache_->keeps_decoded_chunks()) {
+    const auto used = keep_and_use(need);
+    if (!used) return std::unexpected(used.error());
+    if (*used) return {};
+  }
   if (const MutableBytes place = direct_place(need); !place.empty()) return decode_into(need.chunk, place);
   if (need.pieces == 1 && (array.is_plain() || array.decodes_parts())) {
     const auto place = place_of(need.chunk);
@@ -243,7 +267,7 @@ Status ChunkAssembler::use_part(const Need& need, const ChunkPlace& place) {
     is_missing = !got;
     clock_.mark(Stage::kRead, stretch.bytes);
   } else {
-    const auto encoded = this->read(array, place.read);
+    const auto encoded = find_or_read(need.chunk, place.read);
     if (!encoded && encoded.error().code != ErrorCode::kNotFound)
       return not_read(need.chunk, encoded.error());
     is_missing = !encoded;

@@ -10,11 +10,15 @@
 
 #include "base/stats.h"
 #include "penstock/source.h"
+#include "pipeline/sample_cache.h"
+#include "pipeline/sample_reader.h"
 #include "pipeline/upcoming.h"
 #include "plan/chunk_pieces.h"
 #include "transform/scatter.h"
 
 namespace penstock {
+
+struct UnitCost;
 
 // Where the elements of a field go: memory seen through the axes of the sample.
 struct ChunkTarget {
@@ -29,10 +33,13 @@ struct ChunkTarget {
 
 class ChunkAssembler {
  public:
-  // Without `upcoming` every chunk is decoded for the sample alone.
-  ChunkAssembler(const Source& source, Scratch& scratch, StageClock& clock, Upcoming* upcoming);
+  // Without `shared.upcoming` every chunk is decoded for the sample alone.
+  ChunkAssembler(const Source& source, Scratch& scratch, StageClock& clock, const SharedReads& shared);
 
   Status fill(std::uint64_t position, std::uint64_t sample, std::span<const ChunkTarget> targets);
+
+  // Of the first chunk of the sample's that is stored.
+  Result<UnitCost> measure_first(std::uint64_t sample, std::span<const std::size_t> fields);
 
   // The chunks of the last sample.
   std::span<const ChunkId> chunks() const { return chunks_; }
@@ -44,10 +51,18 @@ class ChunkAssembler {
     ChunkId chunk;
     std::size_t first_piece = 0, pieces = 0;
     bool is_done = false;
+    bool was_sought = false;  // in the cache
   };
 
   void find_needs(std::uint64_t sample, std::span<const ChunkTarget> targets);
   Result<bool> try_need(std::uint64_t position, Need& need);
+  // From the cache, or into it: false where it is not there, or has no room.
+  Result<bool> use_kept(const Need& need);
+  Result<SampleCache::Subject> subject_of(const ChunkId& chunk) const;
+  Result<bool> keep_and_use(const Need& need);
+  void keep_copy(const ChunkId& chunk, ConstBytes decoded, std::uint64_t cost_ns);
+  Result<ConstBytes> find_or_read(const ChunkId& chunk, const ObjectRead& wanted);
+  Result<MutableBytes> room_for_kept(std::size_t bytes);
   Status use_alone(const Need& need);
   Result<ChunkPlace> place_of(const ChunkId& chunk) const;
   std::unexpected<Error> not_read(const ChunkId& chunk, Error error) const;
@@ -68,6 +83,7 @@ class ChunkAssembler {
   Scratch& scratch_;
   StageClock& clock_;
   Upcoming* const upcoming_;
+  const SampleCache* const cache_;
   CodecWorker codecs_;
   std::span<const ChunkTarget> targets_;
   std::vector<ArrayBox> boxes_;
@@ -76,6 +92,9 @@ class ChunkAssembler {
   std::vector<Need> needs_;
   std::vector<ChunkId> chunks_;
   std::shared_ptr<const void> held_;  // bytes that were read ahead
+  ObjectVersion version_;             // of the object that was read last
+  bool is_missing_ = false;           // the chunk that was decoded last
+  std::shared_ptr<const void> kept_;  // what the cache gave
   Where where_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/machine.h"
 #include "pipeline/budget.h"
+#include "pipeline/cache_setup.h"
 #include "pipeline/field_plan.h"
 #include "pipeline/order_plan.h"
 #include "pipeline/pipeline_loader.h"
@@ -127,9 +128,19 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
   plan->opened_at_ns = wall_clock_ns();
 
   const std::uint32_t local = std::max(1u, options.local_ranks);
-  const std::uint64_t memory =
-      options.memory_bytes ? options.memory_bytes : std::max(free_memory_bytes() / 4 / local, 64 * kMiB);
-  auto ledger = std::make_shared<Ledger>(memory);
+  const std::uint64_t cached =
+      options.cache ? std::static_pointer_cast<TieredCache>(options.cache)->take_charge(local) : 0;
+  const std::uint64_t given = options.memory_bytes
+                                  ? options.memory_bytes
+                                  : std::max(free_memory_bytes() / 4 / local, 64 * kMiB) + cached;
+  auto ledger = std::make_shared<Ledger>(given);
+  if (!ledger->try_reserve(cached))
+    return fail(
+        ErrorCode::kNoMemory,
+        fmt::format("memory={} MiB is to hold the cache too, which takes {} MiB; give more, or a smaller "
+                    "cache",
+                    given / kMiB, cached / kMiB));
+  const std::uint64_t memory = given - cached;  // for all but the cache
   const unsigned threads = options.threads ? options.threads : std::max(1u, usable_cpus() / local);
   // Shards stay open, but half of what the process may have open is left to others.
   plan->most_open_objects = std::clamp<std::uint64_t>(open_file_limit() / 2 / threads, 1, kMostOpenObjects);
@@ -144,7 +155,13 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
     streams = std::make_unique<StreamBlocks>(*source, ledger, stream_plan);
   }
   PENSTOCK_CHECK(check_chunks_of_sample(*plan, memory, threads));
-  auto shape = find_shape(*plan, options, memory, {streams.get(), nullptr});
+  std::unique_ptr<SampleCache> cache;
+  if (options.cache) {
+    auto made = set_up_cache(*plan, options, memory, threads, {streams.get()});
+    if (!made) return std::unexpected(std::move(made).error());
+    cache = std::move(*made);
+  }
+  auto shape = find_shape(*plan, options, memory, {streams.get()});
   if (!shape) return std::unexpected(std::move(shape).error());
   for (const LayoutField& field : shape->fields)  // before any size is multiplied out: it might wrap around
     if (field.placement == Placement::kSlot && field.field.spec.bytes() > memory / options.batch_size)
@@ -168,17 +185,17 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
   if (!budget) return std::unexpected(budget.error());
   std::unique_ptr<Upcoming> upcoming;
   if (upcoming_plan) {
-    upcoming = std::make_unique<Upcoming>(*source, stored_fields(*plan), ledger, *upcoming_plan);
+    upcoming = std::make_unique<Upcoming>(*source, stored_fields(*plan), ledger, *upcoming_plan, cache.get());
   }
   std::string tuning = fmt::format(
       "{} threads ({}), {} batches of {:.1f} MiB ahead ({}), memory {:.0f} MiB ({})", threads,
       options.threads ? "given" : fmt::format("{} usable cores / {} local ranks", usable_cpus(), local),
       budget->prefetch, static_cast<double>(layout.batch_bytes() + variable) / kMiB,
-      options.prefetch == budget->prefetch ? "given" : "by memory", static_cast<double>(memory) / kMiB,
+      options.prefetch == budget->prefetch ? "given" : "by memory", static_cast<double>(given) / kMiB,
       options.memory_bytes ? "given" : "a quarter of what is free");
   return make_pipeline_loader({std::move(*plan), options, std::move(*order), std::move(layout), *budget,
-                               threads, std::move(tuning), std::move(ledger), std::move(streams),
-                               std::move(upcoming)});
+                               threads, std::move(tuning), std::move(ledger), std::move(cache),
+                               std::move(streams), std::move(upcoming)});
 }
 
 bool Loader::is_worker_thread() { return Scheduler::is_own_thread(); }

@@ -46,8 +46,11 @@ class PipelineLoader final : public Loader {
         ledger_(std::move(parts.ledger)),
         pool_(std::make_shared<BatchPool>(ledger_, layout_.batch_bytes(), budget_.batch_area_bytes)),
         room_(std::make_shared<VariableRoom>(ledger_, budget_.variable_area_bytes)),
+        cache_(std::move(parts.cache)),
         streams_(std::move(parts.streams)),
         upcoming_(std::move(parts.upcoming)) {
+    if (cache_) cache_form_ = cache_->form() == CacheForm::kDecoded ? "decoded" : "encoded";
+    options_.cache.reset();  // the workers' is the one that counts
     start_workers();
   }
 
@@ -168,7 +171,10 @@ class PipelineLoader final : public Loader {
     stats.memory_budget = ledger_->budget();
     stats.memory_peak = ledger_->peak();
     stats.memory_lent = ledger_->lent();
-    if (upcoming_) stats.chunks = upcoming_->stats();
+    stats.chunks = upcoming_ ? upcoming_->stats() : chunks_at_close_;
+    stats.cache = all_workers().cache;
+    stats.cache_tiers = cache_ ? cache_->tiers() : tiers_at_close_;
+    stats.cache_form = cache_form_;
     stats.shuffle = describe_shuffle(order_, options_.batch_size * options_.world_size);
     stats.threads = threads_;
     stats.tuning = tuning_;
@@ -188,6 +194,10 @@ class PipelineLoader final : public Loader {
     if (!scheduler_) return;
     at_close_ += scheduler_->worker_stats();
     scheduler_.reset();
+    if (upcoming_) chunks_at_close_ = upcoming_->stats();
+    upcoming_.reset();
+    if (cache_) tiers_at_close_ = cache_->tiers();
+    cache_.reset();  // its memory goes back to the node, unless others use it
   }
 
  private:
@@ -198,7 +208,7 @@ class PipelineLoader final : public Loader {
                                                      pool_,
                                                      room_,
                                                      ledger_,
-                                                     {streams_.get(), upcoming_.get()},
+                                                     {streams_.get(), upcoming_.get(), cache_.get()},
                                                      budget_.scratch_share_bytes,
                                                      budget_.scratch_pot_bytes,
                                                      threads_,
@@ -286,16 +296,25 @@ class PipelineLoader final : public Loader {
     return field;
   }
 
+  WorkerStats all_workers() const {
+    WorkerStats stats = at_close_;
+    if (scheduler_) stats += scheduler_->worker_stats();
+    return stats;
+  }
+
   std::array<StageStats, kStages> all_stages() const {
-    std::array<StageStats, kStages> stages = at_close_;
-    if (scheduler_) stages += scheduler_->worker_stats();
+    std::array<StageStats, kStages> stages = all_workers().stages;
     stages[static_cast<std::size_t>(Stage::kDeliver)] = deliver_;
     return stages;
   }
 
   EpochStats running_epoch() const {
     EpochStats epoch = current_;
-    if (scheduler_) epoch.stages = scheduler_->worker_stats() - at_epoch_start_;
+    if (scheduler_) {
+      const WorkerStats spent = scheduler_->worker_stats() - at_epoch_start_;
+      epoch.stages = spent.stages;
+      epoch.cache = spent.cache;
+    }
     StageStats deliver = deliver_;
     deliver.seconds -= deliver_at_start_.seconds;
     deliver.items -= deliver_at_start_.items;
@@ -314,7 +333,8 @@ class PipelineLoader final : public Loader {
   }
 
   const SamplePlan plan_;
-  const LoaderOptions options_;
+  LoaderOptions options_;
+  std::string cache_form_;
   OrderSpec order_;
   const SlotLayout layout_;
   const BudgetPlan budget_;
@@ -323,8 +343,9 @@ class PipelineLoader final : public Loader {
   const std::shared_ptr<Ledger> ledger_;
   const std::shared_ptr<BatchPool> pool_;
   const std::shared_ptr<VariableRoom> room_;
+  std::unique_ptr<SampleCache> cache_;
   const std::unique_ptr<StreamBlocks> streams_;
-  const std::unique_ptr<Upcoming> upcoming_;
+  std::unique_ptr<Upcoming> upcoming_;
 
   std::uint64_t next_epoch_ = 0, next_position_ = 0;  // where start_epoch() begins
   std::uint64_t epoch_ = 0, start_position_ = 0, delivered_batches_ = 0;
@@ -341,7 +362,9 @@ class PipelineLoader final : public Loader {
   std::vector<EpochStats> finished_;
   std::vector<Error> errors_;
   StageStats deliver_, deliver_at_start_;
-  std::array<StageStats, kStages> at_epoch_start_{}, at_close_{};
+  WorkerStats at_epoch_start_, at_close_;
+  ChunkStats chunks_at_close_;
+  std::vector<TierState> tiers_at_close_;
 
   std::unique_ptr<Scheduler> scheduler_;  // last: its threads use what stands above
 };

@@ -9,6 +9,7 @@
 #include "penstock/loader.h"
 #include "pipeline/budget.h"
 #include "pipeline/field_plan.h"
+#include "pipeline/sample_cache.h"
 #include "pipeline/stream_blocks.h"
 #include "pipeline/upcoming.h"
 
@@ -24,6 +25,7 @@ struct LoaderParts {
   unsigned threads = 1;
   std::string tuning;  // what was chosen, in words
   std::shared_ptr<Ledger> ledger;
+  std::unique_ptr<SampleCache> cache;     // where there is one
   std::unique_ptr<StreamBlocks> streams;  // where the source is forward-only
   std::unique_ptr<Upcoming> upcoming;     // where samples share chunks, or are read ahead
 };

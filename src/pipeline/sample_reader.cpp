@@ -64,9 +64,15 @@ Status SampleReader::check_unchanged(const Object& object) const {
 Result<ConstBytes> SampleReader::read(const Extent& extent, std::uint64_t sample) {
   where_ = where_of(extent);
   if (extent.length > Limits{}.encoded_bytes) return too_large(extent.length);
-  if (extent.block >= 0) return read_block(extent);
-  if (shared_.upcoming != nullptr && shared_.upcoming->ahead() != nullptr)
+  const ObjectVersion indexed{extent.object_bytes, extent.modified_ns};
+  if (extent.block >= 0) {
+    version_ = indexed;
+    return read_block(extent);
+  }
+  if (shared_.upcoming != nullptr && shared_.upcoming->ahead() != nullptr) {
+    version_ = indexed;
     return read_from_ahead(extent, sample);
+  }
   return extent.shared_object ? read_stretch(extent, sample) : read_file(extent);
 }
 
@@ -104,7 +110,8 @@ Result<ConstBytes> SampleReader::read_block(const Extent& extent) {
 Result<ConstBytes> SampleReader::read_file(const Extent& extent) {
   auto object = open(extent);
   if (!object) return std::unexpected(std::move(object).error());
-  const std::uint64_t length = (*object)->version().size;
+  version_ = (*object)->version();
+  const std::uint64_t length = version_.size;
   where_.length = static_cast<std::int64_t>(length);
   if (length > Limits{}.encoded_bytes) return too_large(length);
   if (length == 0) return fail(ErrorCode::kTruncated, "empty file");
@@ -133,6 +140,7 @@ Result<ConstBytes> SampleReader::read_stretch(const Extent& extent, std::uint64_
     const MutableBytes stretch = buffer->first(range.length);
     PENSTOCK_CHECK((*object)->read_at(range.offset, stretch));
     PENSTOCK_CHECK(check_unchanged(**object));
+    version_ = (*object)->version();
     stretch_ = stretch;
     stretch_object_ = extent.object;
     stretch_begin_ = range.offset;

@@ -17,10 +17,13 @@
 
 namespace penstock {
 
+class SampleCache;
+
 // What all workers of a pool read from.
 struct SharedReads {
   StreamBlocks* streams = nullptr;  // where the source is forward-only
   Upcoming* upcoming = nullptr;     // where samples share chunks, or are read ahead
+  const SampleCache* cache = nullptr;
 
   // Breaks off what workers wait for.
   void interrupt() const {
@@ -49,6 +52,7 @@ class SampleReader {
 
   // Of what was read last, or could not be.
   const Where& where() const { return where_; }
+  const ObjectVersion& version() const { return version_; }
 
  private:
   Result<Object*> open(const Extent& extent);
@@ -72,6 +76,7 @@ class SampleReader {
   std::shared_ptr<const void> held_;  // what was read ahead
   std::uint64_t reads_ = 0;
   Where where_;
+  ObjectVersion version_;
 };
 
 }  // namespace penstock

@@ -59,7 +59,7 @@ SampleWorker::SampleWorker(const SamplePlan& plan, ScratchBudget& budget, Worker
     if (plan.fields[field].source_field >= 0 && plan.fields[field].form == FieldForm::kChunks)
       chunked_fields_.push_back(field);
   if (!chunked_fields_.empty())
-    chunks_ = std::make_unique<ChunkAssembler>(*plan.source, scratch_, clock_, shared.upcoming);
+    chunks_ = std::make_unique<ChunkAssembler>(*plan.source, scratch_, clock_, shared);
 }
 
 Result<bool> SampleWorker::fill(std::uint64_t epoch, std::uint64_t position, std::uint64_t sample,
@@ -99,12 +99,7 @@ Status SampleWorker::make_sample(std::uint64_t position, std::uint64_t sample, c
   }
   if (shared_.upcoming != nullptr)
     shared_.upcoming->finish(position, chunks_ ? chunks_->chunks() : std::span<const ChunkId>{});
-  reader_.end_sample();
-  record_ = {};
-  context_.held.reset();
-  context_.picture.reset();
-  context_.keep_buffer = -1;
-  scratch_.end_sample();
+  end_sample();
   if (!status) {
     // Codecs and transforms do not know where their bytes came from.
     Where& where = status.error().where;
@@ -114,6 +109,16 @@ Status SampleWorker::make_sample(std::uint64_t position, std::uint64_t sample, c
     where.sample = static_cast<std::int64_t>(sample);
   }
   return status;
+}
+
+void SampleWorker::end_sample() {
+  reader_.end_sample();
+  held_.reset();
+  record_ = {};
+  context_.held.reset();
+  context_.picture.reset();
+  context_.keep_buffer = -1;
+  scratch_.end_sample();
 }
 
 Status SampleWorker::make_fields(std::uint64_t position, std::uint64_t sample, const Target& target) {
@@ -195,10 +200,9 @@ Result<View> SampleWorker::load(std::size_t field, std::uint64_t sample) {
       view = view_of_array(reinterpret_cast<const std::byte*>(&real_), {DType::kFloat32, {}});
     }
   } else {
+    if (plan.kind == FieldKind::kImage || plan.kind == FieldKind::kMask) return load_image(plan, sample);
     const auto found = find_bytes(plan, sample);
     if (!found) return std::unexpected(found.error());
-    if (plan.kind == FieldKind::kImage || plan.kind == FieldKind::kMask)
-      return plan.program.run_image(found->bytes, decoder_, context_);
     view = decode(plan, *found);
     clock_.mark(Stage::kDecode, found->bytes.size());
   }
@@ -230,7 +234,7 @@ std::unexpected<Error> SampleWorker::place_error(Error error) const {
 }
 
 // The bytes of a field as they are stored: a file, a part of a record, elements.
-Result<RecordValue> SampleWorker::find_bytes(const FieldPlan& field, std::uint64_t sample) {
+Result<RecordValue> SampleWorker::read_bytes(const FieldPlan& field, std::uint64_t sample) {
   const auto source_field = static_cast<std::size_t>(field.source_field);
   const auto extent = plan_.source->extent(sample, source_field);
   if (!extent) return std::unexpected(extent.error());
@@ -270,6 +274,7 @@ Result<bool> SampleWorker::read_in_place(std::size_t field, std::uint64_t sample
   if (target.batch == nullptr || layout == nullptr || layout->swap_bytes || layout->fortran_order)
     return false;
   if (shared_.upcoming != nullptr && shared_.upcoming->ahead() != nullptr) return false;
+  if (shared_.cache != nullptr) return false;
   if (!plan.is_delivered || !plan.program.keeps(layout->spec.dtype)) return false;
   for (const FieldPlan& other : plan_.fields)
     if (other.derive_from == static_cast<int>(field)) return false;

@@ -12,6 +12,7 @@
 #include "decode/image.h"
 #include "penstock/source.h"
 #include "pipeline/chunk_assembler.h"
+#include "pipeline/sample_cache.h"
 #include "pipeline/sample_reader.h"
 #include "transform/program.h"
 
@@ -41,6 +42,12 @@ struct SamplePlan {
 // The fields of the source that are read, each once.
 std::vector<std::size_t> stored_fields(const SamplePlan& plan);
 
+// What one storage unit (a sample, or a chunk that samples share) takes and costs, as stored and decoded.
+struct UnitCost {
+  double read_seconds = 0, decode_seconds = 0;
+  double encoded_bytes = 0, decoded_bytes = 0;
+};
+
 // A batch that samples are made into.
 struct BatchTarget {
   const SlotLayout& layout;
@@ -65,6 +72,10 @@ class SampleWorker {
   // The type and shape each field of this sample would have in a batch.
   Result<std::vector<ArraySpec>> measure(std::uint64_t sample);
 
+  // What reading and decoding takes: of all that is stored of the sample, or, where it is made of chunks, of
+  // one of them.
+  Result<UnitCost> measure_unit(std::uint64_t sample);
+
   // Makes the sample and shows each field's value: a view of numbers, or text.
   struct Seen {
     std::size_t field;
@@ -83,6 +94,7 @@ class SampleWorker {
   };
 
   Status make_sample(std::uint64_t position, std::uint64_t sample, const Target& target);
+  void end_sample();
   Status make_fields(std::uint64_t position, std::uint64_t sample, const Target& target);
   Status make_field(std::size_t field, std::uint64_t sample, const Target& target);
   // All chunked fields together: straight into their slots, or into scratch where more is to be done.
@@ -92,9 +104,19 @@ class SampleWorker {
   Status make_derived(std::size_t parent, const View& value, const Target& target);
   // From the index, from a record, from a file, from bare elements.
   Result<View> load(std::size_t field, std::uint64_t sample);
+  Result<View> load_image(const FieldPlan& field, std::uint64_t sample);
+  Result<View> decode_and_keep(const FieldPlan& field, std::uint64_t sample,
+                               const SampleCache::Subject& subject);
   Result<View> decode(const FieldPlan& field, const RecordValue& found);
   std::unexpected<Error> place_error(Error error) const;
+  // As stored: from the cache, or read and kept there.
   Result<RecordValue> find_bytes(const FieldPlan& field, std::uint64_t sample);
+  Result<RecordValue> read_bytes(const FieldPlan& field, std::uint64_t sample);
+  std::size_t number_of(const FieldPlan& field) const {
+    return static_cast<std::size_t>(&field - plan_.fields.data());
+  }
+  std::optional<SampleCache::Value> find_kept(const SampleCache::Subject& subject);
+  Result<MutableBytes> room_for_kept(std::size_t bytes);
   Status deliver(std::size_t field, const View& value, const Target& target);
   Status deliver_text(std::size_t field, std::string_view text, const Target& target);
   Status keep_part(std::size_t field, const View& value, const Target& target);
@@ -122,7 +144,8 @@ class SampleWorker {
   std::uint64_t room_taken_ = 0;  // by this sample
   bool is_too_early_ = false;     // no room yet
   bool is_batch_too_large_ = false;
-  Where where_;  // of the field being made
+  std::shared_ptr<const void> held_;  // by the cache, for the field being made
+  Where where_;                       // of the field being made
 };
 
 }  // namespace penstock

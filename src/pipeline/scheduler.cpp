@@ -110,13 +110,9 @@ std::uint64_t Scheduler::ready_batches() const {
       std::ranges::count_if(batches_, [](const auto& batch) { return batch->is_ready(); }));
 }
 
-std::array<StageStats, kStages> Scheduler::worker_stats() const {
-  std::array<StageStats, kStages> sum{};
-  for (const WorkerCounters& worker : counters_) {
-    std::array<StageStats, kStages> one{};
-    for (std::size_t i = 0; i < kStages; ++i) one[i] = worker.stages[i].read();
-    sum += one;
-  }
+WorkerStats Scheduler::worker_stats() const {
+  WorkerStats sum;
+  for (const WorkerCounters& worker : counters_) sum += worker.read();
   return sum;
 }
 

@@ -80,7 +80,7 @@ class Scheduler {
   static bool is_own_thread();
 
   std::uint64_t ready_batches() const;
-  std::array<StageStats, kStages> worker_stats() const;
+  WorkerStats worker_stats() const;
 
  private:
   struct OpenBatch;

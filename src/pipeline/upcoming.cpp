@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pipeline/sample_cache.h"
 #include "plan/chunk_pieces.h"
 #include "plan/sample_reads.h"
 
@@ -43,10 +44,11 @@ std::optional<UpcomingPlan> plan_upcoming(const Source& source, const UpcomingRe
 }
 
 Upcoming::Upcoming(const Source& source, std::vector<std::size_t> fields, std::shared_ptr<Ledger> ledger,
-                   const UpcomingPlan& plan)
+                   const UpcomingPlan& plan, const SampleCache* cache)
     : source_(source),
       fields_(std::move(fields)),
       plan_(plan),
+      cache_(cache),
       shelf_(ledger, plan.shelf_bytes) {
   if (plan.ahead_bytes > 0) ahead_ = std::make_unique<ReadAhead>(source, ledger, plan.ahead_bytes);
 }
@@ -87,10 +89,11 @@ void Upcoming::extend() {
 
 void Upcoming::plan_sample(std::uint64_t position, std::uint64_t sample) {
   if (!source_.chunked_arrays().empty()) {
-    const std::vector<ChunkId> fresh = shelf_.plan(position, chunks_of(source_, fields_, sample));
+    std::vector<ChunkId> fresh = shelf_.plan(position, chunks_of(source_, fields_, sample));
+    if (cache_ != nullptr) std::erase_if(fresh, [this](const ChunkId& chunk) { return cache_->has(chunk); });
     if (ahead_ && !fresh.empty()) ahead_->want(position, fresh);
   }
-  if (!ahead_) return;
+  if (!ahead_ || (cache_ != nullptr && cache_->has_sample(sample))) return;
   std::vector<ObjectRead> reads;
   for (const std::size_t field : fields_) {
     const FieldForm form = source_.fields()[field].form;

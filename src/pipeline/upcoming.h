@@ -18,6 +18,8 @@
 
 namespace penstock {
 
+class SampleCache;
+
 // How much memory is for what is shared between samples, and how far is looked ahead.
 struct UpcomingPlan {
   std::uint64_t shelf_bytes = 0;  // decoded chunks
@@ -41,9 +43,10 @@ struct ChunkCounters {
 
 class Upcoming {
  public:
-  // `fields`: of the source, those that are asked for.
+  // `fields`: of the source, those that are asked for. `cache`: what it has is not read ahead; may be
+  // nullptr.
   Upcoming(const Source& source, std::vector<std::size_t> fields, std::shared_ptr<Ledger> ledger,
-           const UpcomingPlan& plan);
+           const UpcomingPlan& plan, const SampleCache* cache);
 
   void start(std::shared_ptr<const EpochOrder> order, const RankSlice& slice);
   // Whoever waits for a read gets an error: nobody wants the samples any more.
@@ -65,6 +68,7 @@ class Upcoming {
   const Source& source_;
   const std::vector<std::size_t> fields_;
   const UpcomingPlan plan_;
+  const SampleCache* const cache_;
   ChunkShelf shelf_;
   std::unique_ptr<ReadAhead> ahead_;
   ChunkCounters counters_;

@@ -261,7 +261,7 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
     std::vector<std::size_t> stored;
     for (const std::size_t field : plans->fields)
       if (source->fields()[field].form != FieldForm::kIndex) stored.push_back(field);
-    upcoming = std::make_unique<Upcoming>(*source, std::move(stored), ledger, *plan);
+    upcoming = std::make_unique<Upcoming>(*source, std::move(stored), ledger, *plan, nullptr);
     OrderSpec in_order;
     in_order.samples = source->size();
     RankSlice everything;

@@ -17,6 +17,7 @@ class CenterCropOp final : public Op {
  public:
   explicit CenterCropOp(const CenterCrop& spec) : spec_(spec) {}
 
+  bool is_fixed() const override { return true; }
   bool is_geometric() const override { return true; }
   Result<bool> plan(Frame& frame, Draws&) const override {
     const int extra_height = frame.height() - spec_.height, extra_width = frame.width() - spec_.width;

@@ -49,21 +49,35 @@ Status copy_packed(View& view, Context& context, DType dtype) {
 
 }  // namespace
 
-Status make_packed(View& view, Context& context) {
-  if (is_packed(view)) return {};
-  if (!view.is_image) {
-    // An array of (H, W) or (H, W, C) is an image as NumPy people store them.
-    if (view.rank == 2) {
-      view.rank = 3;
-      view.shape[2] = 1;
-      view.stride[2] = static_cast<std::int64_t>(size_of(view.dtype));
-    }
-    if (view.rank != 3 || view.channels() > 4 || view.channels() < 1)
-      return fail(ErrorCode::kShapeMismatch,
-                  "image transforms need an image, or an array of shape (H, W) or (H, W, 1-4)");
-    view.is_image = true;
-    if (is_packed(view)) return {};
+namespace {
+
+// An array of (H, W) or (H, W, C) is an image as NumPy people store them.
+Status see_as_image(View& view) {
+  if (view.is_image) return {};
+  if (view.rank == 2) {
+    view.rank = 3;
+    view.shape[2] = 1;
+    view.stride[2] = static_cast<std::int64_t>(size_of(view.dtype));
   }
+  if (view.rank != 3 || view.channels() > 4 || view.channels() < 1)
+    return fail(ErrorCode::kShapeMismatch,
+                "image transforms need an image, or an array of shape (H, W) or (H, W, 1-4)");
+  view.is_image = true;
+  return {};
+}
+
+}  // namespace
+
+Status make_image(View& view, Context& context) {
+  PENSTOCK_CHECK(see_as_image(view));
+  const bool is_number = view.dtype == DType::kUInt8 || (view.dtype == DType::kFloat32 && !view.swap_bytes);
+  if (is_number && view.affine.scale == nullptr) return {};
+  return make_packed(view, context);
+}
+
+Status make_packed(View& view, Context& context) {
+  PENSTOCK_CHECK(see_as_image(view));
+  if (is_packed(view)) return {};
   const bool bytes = view.dtype == DType::kUInt8 && view.affine.scale == nullptr;
   return copy_packed(view, context, bytes ? DType::kUInt8 : DType::kFloat32);
 }

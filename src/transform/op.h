@@ -27,6 +27,7 @@ enum ScratchUse : int {
   kScratchRecord,
   kScratchChunk,
   kScratchSample,
+  kScratchCached,
   kScratchCodec,  // and the one after it
 };
 
@@ -61,6 +62,9 @@ class Op {
   virtual bool is_geometric() const { return false; }
   virtual Result<bool> plan(Frame&, Draws&) const { return false; }
   virtual Status apply(View&, Context&) const { return {}; }
+
+  // Gives the same in every epoch, in no more bytes an element than it got: what comes out is worth keeping.
+  virtual bool is_fixed() const { return false; }
 
   // Only changes how a value is seen, never looks at an element: can be run before there are any.
   virtual bool only_changes_view() const { return false; }
@@ -97,6 +101,10 @@ Result<OpPtr> make_op(const RandomFlip3D&);
 Result<OpPtr> make_op(const RandomRot90&);
 Result<OpPtr> make_op(const OneHot&);
 Result<OpPtr> make_op(const Map&);
+
+// The view as an image of uint8 or float32, wherever its pixels stand: what crops and flips work on.
+// Copies only where numbers must be converted.
+Status make_image(View& view, Context& context);
 
 // The view as packed pixels of four items or one, uint8 or float32, positive strides: what
 // resampling and per-pixel ops work on. Copies only where it is not so already.

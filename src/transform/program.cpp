@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <map>
+#include <tuple>
 
 #include "transform/orientation.h"
 #include "transform/write_slot.h"
@@ -19,6 +20,21 @@ struct OpMaker {
     return fail(ErrorCode::kInvalidArgument, "Decode must be the first transform of an image");
   }
   Result<OpPtr> operator()(const auto& spec) const { return make_op(spec); }
+};
+
+// What decides the pixels that come out of a step.
+struct Fingerprint {
+  std::uint64_t hash;
+  std::uint64_t operator()(const Resize& spec) const {
+    return mix({1, spec.height, spec.width, static_cast<int>(spec.interpolation), spec.antialias});
+  }
+  std::uint64_t operator()(const CenterCrop& spec) const { return mix({2, spec.height, spec.width}); }
+  std::uint64_t operator()(const auto&) const { return hash; }
+  std::uint64_t mix(std::initializer_list<int> numbers) const {
+    std::uint64_t mixed = hash;
+    for (const int number : numbers) mixed = mix64(mixed ^ static_cast<std::uint64_t>(number));
+    return mixed;
+  }
 };
 
 void plan_axes(const Frame& frame, Context& context) {
@@ -94,6 +110,9 @@ Result<Program> Program::compile(const std::vector<Transform>& steps, const Prog
   }
   if (end > begin && std::holds_alternative<Cast>(steps[end - 1]))
     program.dtype_ = std::get<Cast>(steps[--end]).dtype;
+  program.fixed_fingerprint_ =
+      Fingerprint{0}.mix({static_cast<int>(options.kind), static_cast<int>(program.decode_.mode),
+                          program.decode_.exif_orientation});
   std::map<std::size_t, std::uint32_t> occurrences;
   for (std::size_t i = begin; i < end; ++i) {
     const std::size_t type = steps[i].index();
@@ -103,6 +122,10 @@ Result<Program> Program::compile(const std::vector<Transform>& steps, const Prog
     const bool is_second_normalize = program.normalizes_ && std::holds_alternative<Normalize>(steps[i]);
     program.only_changes_view_ =
         program.only_changes_view_ && (*op)->only_changes_view() && !is_second_normalize;
+    if (program.fixed_steps_ == program.ops_.size() && (*op)->is_fixed()) {
+      ++program.fixed_steps_;
+      program.fixed_fingerprint_ = std::visit(Fingerprint{program.fixed_fingerprint_}, steps[i]);
+    }
     program.ops_.push_back(std::move(*op));
     program.normalizes_ = program.normalizes_ || std::holds_alternative<Normalize>(steps[i]);
     if (std::holds_alternative<Map>(steps[i]) || std::holds_alternative<Cast>(steps[i]))
@@ -111,8 +134,8 @@ Result<Program> Program::compile(const std::vector<Transform>& steps, const Prog
   return program;
 }
 
-Result<Frame> Program::plan_from(std::size_t& next, Frame frame, Draws& draws) const {
-  while (next < ops_.size() && ops_[next]->is_geometric()) {
+Result<Frame> Program::plan_steps(std::size_t& next, std::size_t last, Frame frame, Draws& draws) const {
+  while (next < last && ops_[next]->is_geometric()) {
     draws.select_stream(ops_[next]->stream());
     const auto planned = ops_[next]->plan(frame, draws);
     if (!planned) return std::unexpected(planned.error());
@@ -122,24 +145,62 @@ Result<Frame> Program::plan_from(std::size_t& next, Frame frame, Draws& draws) c
   return frame;
 }
 
-Result<View> Program::run_image(ConstBytes encoded, ImageDecoder& decoder, Context& context) const {
+// Width and height as they are seen.
+std::pair<int, int> Program::size_of_image(const ImageHeader& header) const {
+  const bool turned = decode_.exif_orientation && header.orientation >= 5;
+  return turned ? std::pair(header.height, header.width) : std::pair(header.width, header.height);
+}
+
+// Masks are cut as their images are.
+Status Program::check_size(std::pair<int, int> size, Context& context) const {
+  if (!context.picture) context.picture = size;
+  if (kind_ != FieldKind::kMask || *context.picture == size) return {};
+  return fail(ErrorCode::kShapeMismatch,
+              fmt::format("the mask has {}x{} pixels, its image {}x{}: they would not be cut alike",
+                          size.first, size.second, context.picture->first, context.picture->second));
+}
+
+Result<View> Program::decode_and_run(ConstBytes encoded, ImageDecoder& decoder, Context& context,
+                                     std::size_t last) const {
   const auto header = decoder.open(encoded);
   if (!header) return std::unexpected(header.error());
   PENSTOCK_CHECK(context.scratch.charge(header->working_bytes));
-  const bool turned = decode_.exif_orientation && header->orientation >= 5;
-  const std::pair size =
-      turned ? std::pair(header->height, header->width) : std::pair(header->width, header->height);
-  if (!context.picture) context.picture = size;
-  if (kind_ == FieldKind::kMask && *context.picture != size)
-    return fail(ErrorCode::kShapeMismatch,
-                fmt::format("the mask has {}x{} pixels, its image {}x{}: they would not be cut alike",
-                            size.first, size.second, context.picture->first, context.picture->second));
+  const std::pair size = size_of_image(*header);
+  PENSTOCK_CHECK(check_size(size, context));
   std::size_t next = 0;
-  const auto frame = plan_from(next, Frame(size.first, size.second), context.draws);
+  const auto frame = plan_steps(next, last, Frame(size.first, size.second), context.draws);
   if (!frame) return std::unexpected(frame.error());
   auto view = decode_frame(*frame, *header, decoder, context);
   if (!view) return view;
-  PENSTOCK_CHECK(run_from(next, *view, context));
+  PENSTOCK_CHECK(run_steps(next, last, *view, context));
+  return view;
+}
+
+Result<Program::FixedPart> Program::plan_fixed_part(ConstBytes encoded, ImageDecoder& decoder) const {
+  const auto header = decoder.open(encoded);
+  if (!header) return std::unexpected(header.error());
+  FixedPart part;
+  std::tie(part.width, part.height) = size_of_image(*header);
+  int width = part.width, height = part.height;
+  Draws none(0, 0, 0);
+  for (std::size_t next = 0; next < fixed_steps_;) {
+    const auto frame = plan_steps(next, fixed_steps_, Frame(width, height), none);
+    if (!frame) return std::unexpected(frame.error());
+    width = frame->width();
+    height = frame->height();
+  }
+  const int channels = kind_ == FieldKind::kMask || decode_.mode == ColorMode::kGrey ? 1 : 3;
+  part.spec = {DType::kUInt8, {height, width, channels}};
+  return part;
+}
+
+Result<View> Program::run_from_fixed(const FixedPart& part, const std::byte* pixels, Context& context) const {
+  PENSTOCK_CHECK(check_size({part.width, part.height}, context));
+  const Shape& shape = part.spec.shape;
+  const auto channels = static_cast<int>(shape[2]);
+  View view =
+      view_of_image(pixels, part.spec.dtype, shape[0], shape[1], channels, channels, shape[1] * channels);
+  PENSTOCK_CHECK(run_rest(view, context));
   return view;
 }
 
@@ -194,17 +255,17 @@ Result<View> Program::decode_frame(const Frame& frame, const ImageHeader& header
   return view;
 }
 
-Status Program::run_from(std::size_t next, View& value, Context& context) const {
-  while (next < ops_.size()) {
+Status Program::run_steps(std::size_t next, std::size_t last, View& value, Context& context) const {
+  while (next < last) {
     if (!ops_[next]->is_geometric()) {
       context.draws.select_stream(ops_[next]->stream());
       PENSTOCK_CHECK(ops_[next]->apply(value, context));
       ++next;
       continue;
     }
-    PENSTOCK_CHECK(make_packed(value, context));
-    const auto frame = plan_from(
-        next, Frame(static_cast<int>(value.width()), static_cast<int>(value.height())), context.draws);
+    PENSTOCK_CHECK(make_image(value, context));
+    const Frame whole(static_cast<int>(value.width()), static_cast<int>(value.height()));
+    const auto frame = plan_steps(next, last, whole, context.draws);
     if (!frame) return std::unexpected(frame.error());
     PENSTOCK_CHECK(make_pixels(*frame, value, context));
   }

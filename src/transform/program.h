@@ -24,9 +24,30 @@ class Program {
   static Result<Program> compile(const std::vector<Transform>& steps, const ProgramOptions& options);
 
   // Decodes what the transforms need of an encoded image and runs them.
-  Result<View> run_image(ConstBytes encoded, ImageDecoder& decoder, Context& context) const;
+  Result<View> run_image(ConstBytes encoded, ImageDecoder& decoder, Context& context) const {
+    return decode_and_run(encoded, decoder, context, ops_.size());
+  }
   // Runs the transforms on a value.
-  Status run(View& value, Context& context) const { return run_from(0, value, context); }
+  Status run(View& value, Context& context) const { return run_steps(0, ops_.size(), value, context); }
+
+  // The same in two parts. The first gives the same in every epoch: it is made once, and kept.
+  // Pixels do not depend on where an image is cut in two, unless fast_decode looks at what comes later.
+  bool can_be_cut() const { return !decode_.fast_decode; }
+  struct FixedPart {
+    ArraySpec spec;             // packed
+    int width = 0, height = 0;  // of the whole picture
+  };
+  Result<FixedPart> plan_fixed_part(ConstBytes encoded, ImageDecoder& decoder) const;
+  Result<View> run_fixed_part(ConstBytes encoded, ImageDecoder& decoder, Context& context) const {
+    return decode_and_run(encoded, decoder, context, fixed_steps_);
+  }
+  Status run_rest(View& value, Context& context) const {
+    return run_steps(fixed_steps_, ops_.size(), value, context);
+  }
+  // The rest, of what was kept.
+  Result<View> run_from_fixed(const FixedPart& part, const std::byte* pixels, Context& context) const;
+  // Two programs with the same have the same first part.
+  std::uint64_t fixed_fingerprint() const { return fixed_fingerprint_; }
 
   // Flips, turns and one Normalize at most: run() may be given a view of no memory, and what comes
   // out says where each element belongs.
@@ -45,8 +66,12 @@ class Program {
   bool keeps(DType dtype) const { return ops_.empty() && (!dtype_ || *dtype_ == dtype); }
 
  private:
-  Status run_from(std::size_t first, View& value, Context& context) const;
-  Result<Frame> plan_from(std::size_t& next, Frame frame, Draws& draws) const;
+  Result<View> decode_and_run(ConstBytes encoded, ImageDecoder& decoder, Context& context,
+                              std::size_t last) const;
+  std::pair<int, int> size_of_image(const ImageHeader& header) const;
+  Status check_size(std::pair<int, int> size, Context& context) const;
+  Status run_steps(std::size_t next, std::size_t last, View& value, Context& context) const;
+  Result<Frame> plan_steps(std::size_t& next, std::size_t last, Frame frame, Draws& draws) const;
   Result<View> decode_frame(const Frame& frame, const ImageHeader& header, ImageDecoder& decoder,
                             Context& context) const;
 
@@ -55,6 +80,8 @@ class Program {
   std::optional<DType> dtype_;
   Decode decode_;
   std::vector<std::unique_ptr<const Op>> ops_;
+  std::size_t fixed_steps_ = 0;  // the first of ops_
+  std::uint64_t fixed_fingerprint_ = 0;
   bool normalizes_ = false;
   bool only_changes_view_ = true;
   bool has_fixed_type_ = true;  // no Map or Cast in the middle

@@ -9,6 +9,7 @@ class ResizeOp final : public Op {
  public:
   explicit ResizeOp(const Resize& spec) : spec_(spec) {}
 
+  bool is_fixed() const override { return true; }
   bool is_geometric() const override { return true; }
   Result<bool> plan(Frame& frame, Draws&) const override {
     const FixedSize size = target(frame.height(), frame.width());

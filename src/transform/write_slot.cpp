@@ -122,7 +122,7 @@ bool copy_planes(const View& from, std::byte* out, const View& to) {
   const auto item = static_cast<std::int64_t>(size_of(to.dtype));
   const std::int64_t step = from.stride[1];
   if (!from.is_image || from.dtype != DType::kUInt8 || to.stride[1] != item) return false;
-  if (step != 4 && step != -4 && step != 1 && step != -1) return false;
+  if (const auto apart = std::abs(step); apart != 4 && apart != 3 && apart != 1) return false;
   if (from.affine.scale != nullptr && from.affine.axis != 2 && from.affine.axis != -1) return false;
   const bool plain = to.dtype == DType::kUInt8 && from.affine.scale == nullptr;
   if (!plain && to.dtype != DType::kFloat32 && to.dtype != DType::kFloat16 && to.dtype != DType::kBFloat16)
@@ -157,7 +157,8 @@ bool copy_interleaved(const View& from, std::byte* out, const View& to) {
   const std::int64_t step = from.stride[1];
   if (!from.is_image || from.dtype != DType::kUInt8 || from.channels() != 3 || from.stride[2] != 1)
     return false;
-  if ((step != 4 && step != -4) || to.stride[1] != 3 * item || to.stride[2] != item) return false;
+  if (const auto apart = std::abs(step); apart != 4 && apart != 3) return false;
+  if (to.stride[1] != 3 * item || to.stride[2] != item) return false;
   const bool plain = to.dtype == DType::kUInt8 && from.affine.scale == nullptr;
   if (!plain && (to.dtype != DType::kFloat32 || from.affine.axis != 2)) return false;
   const auto width = static_cast<std::size_t>(from.width());
@@ -170,6 +171,20 @@ bool copy_interleaved(const View& from, std::byte* out, const View& to) {
       kernels().pack_rgb_f32(pixels, static_cast<int>(step), reinterpret_cast<float*>(row), width,
                              from.affine.scale, from.affine.bias);
   }
+  return true;
+}
+
+// Three channels side by side to pixels of four bytes.
+bool copy_to_pixels(const View& from, std::byte* out, const View& to) {
+  if (!from.is_image || from.dtype != DType::kUInt8 || to.dtype != DType::kUInt8 || from.channels() != 3)
+    return false;
+  if (from.affine.scale != nullptr || from.stride[1] != 3 || from.stride[2] != 1 || to.stride[1] != 4 ||
+      to.stride[2] != 1)
+    return false;
+  for (std::int64_t y = 0; y < from.height(); ++y)
+    kernels().unpack_rgb_u8(reinterpret_cast<const std::uint8_t*>(from.data + y * from.stride[0]),
+                            reinterpret_cast<std::uint8_t*>(out + y * to.stride[0]),
+                            static_cast<std::size_t>(from.width()));
   return true;
 }
 
@@ -206,7 +221,9 @@ void copy_view(const View& from, std::byte* out, const View& to) {
     std::memcpy(out, from.data, element_count(from.shape_vector()) * size_of(from.dtype));
     return;
   }
-  if (from.rank == 3 && (copy_planes(from, out, to) || copy_interleaved(from, out, to))) return;
+  if (from.rank == 3 &&
+      (copy_planes(from, out, to) || copy_interleaved(from, out, to) || copy_to_pixels(from, out, to)))
+    return;
   if (copy_floats(from, out, to)) return;
   copy_general(from, out, to);
 }

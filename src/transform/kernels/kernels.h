@@ -29,7 +29,8 @@ struct Kernels {
   void (*blend_columns_x1_f32)(const float* row, const int* first, const float* weights, int taps, float* out,
                                int count);
 
-  // One channel of a row of pixels: out[i] = pixels[i * step] * scale + bias. step: 4, -4, 1, -1.
+  // One channel of a row of pixels: out[i] = pixels[i * step] * scale + bias. step: 4, 3 or 1, also
+  // backwards.
   void (*channel_to_f32)(const std::uint8_t* pixels, int step, float* out, std::size_t count, float scale,
                          float bias);
   void (*channel_to_f16)(const std::uint8_t* pixels, int step, std::uint16_t* out, std::size_t count,
@@ -38,8 +39,10 @@ struct Kernels {
                           float scale, float bias);
   void (*channel_to_u8)(const std::uint8_t* pixels, int step, std::uint8_t* out, std::size_t count);
 
-  // A row of four-byte pixels to three channels side by side. step: 4 or -4.
+  // A row of pixels to three channels side by side. step: 4 or 3, also backwards.
   void (*pack_rgb_u8)(const std::uint8_t* pixels, int step, std::uint8_t* out, std::size_t count);
+  // And back, to four bytes each; what the fourth are is left open.
+  void (*unpack_rgb_u8)(const std::uint8_t* pixels, std::uint8_t* out, std::size_t count);
   void (*pack_rgb_f32)(const std::uint8_t* pixels, int step, float* out, std::size_t count,
                        const float* scale, const float* bias);
 

@@ -157,6 +157,8 @@ inline void channel(const std::uint8_t* pixels, int step, Out* out, std::size_t 
   switch (step) {
     case 4: return channel_by<4>(pixels, out, count, convert);
     case -4: return channel_by<-4>(pixels, out, count, convert);
+    case 3: return channel_by<3>(pixels, out, count, convert);
+    case -3: return channel_by<-3>(pixels, out, count, convert);
     case 1: return channel_by<1>(pixels, out, count, convert);
     default: return channel_by<-1>(pixels, out, count, convert);
   }
@@ -190,6 +192,12 @@ void pack_rgb_u8(const std::uint8_t* pixels, int step, std::uint8_t* __restrict 
     out[3 * i + 1] = p[1];
     out[3 * i + 2] = p[2];
   }
+}
+
+void unpack_rgb_u8(const std::uint8_t* pixels, std::uint8_t* __restrict out, std::size_t count) {
+  // Four bytes at a time; the last pixel has no fourth.
+  for (std::size_t i = 0; i + 1 < count; ++i) __builtin_memcpy(out + 4 * i, pixels + 3 * i, 4);
+  if (count > 0) __builtin_memcpy(out + 4 * (count - 1), pixels + 3 * (count - 1), 3);
 }
 
 void pack_rgb_f32(const std::uint8_t* pixels, int step, float* __restrict out, std::size_t count,
@@ -253,6 +261,7 @@ const Kernels KERNEL_SET = {
     channel_to_bf16,
     channel_to_u8,
     pack_rgb_u8,
+    unpack_rgb_u8,
     pack_rgb_f32,
     scale_f32,
     rows_to_f32<std::uint8_t>,

@@ -40,13 +40,20 @@ TEST(NearestName, finds_a_slip_and_nothing_far_away) {
   EXPECT_FALSE(nearest_name("", names));
 }
 
-TEST(StageStatistics, add_and_subtract_by_stage) {
-  std::array<StageStats, kStages> a{}, b{};
-  a[1] = {2.0, 5, 100, 1.0};
-  b[1] = {0.5, 2, 40, 0.25};
+TEST(WorkerStatistics, add_and_subtract_number_by_number) {
+  WorkerStats a, b;
+  a.stages[1] = {2.0, 5, 100, 1.0};
+  b.stages[1] = {0.5, 2, 40, 0.25};
+  a.cache = {{{{3, 300, 1.0}, {1, 10, 0.5}}}, 4};
+  b.cache = {{{{2, 200, 0.5}, {1, 10, 0.5}}}, 1};
   a += b;
-  EXPECT_EQ(a[1].items, 7u);
-  EXPECT_DOUBLE_EQ((a - b)[1].seconds, 2.0);
+  EXPECT_EQ(a.stages[1].items, 7u);
+  EXPECT_EQ(a.cache.hits(), 7u);
+  EXPECT_DOUBLE_EQ(a.cache.hit_ratio(), 7.0 / 12);
+  EXPECT_DOUBLE_EQ((a - b).stages[1].seconds, 2.0);
+  EXPECT_EQ((a - b).cache.tiers[0].bytes, 300u);
+  EXPECT_EQ((a - b).cache.misses, 4u);
+  EXPECT_DOUBLE_EQ(CacheStats{}.hit_ratio(), 0);
   EXPECT_EQ(name_of(Stage::kDecode), "decode");
 }
 

@@ -37,7 +37,7 @@ class SharedTable {
   explicit SharedTable(const std::string& path, std::uint64_t entries = kEntries,
                        std::uint64_t capacity = kCapacity, bool reuses_room = false) {
     const std::uint64_t bytes = EntryTable::bytes_for(entries);
-    auto file = SharedFile::attach(path, bytes + capacity, true, [&](MutableBytes memory) -> Status {
+    auto file = SharedFile::attach(path, bytes + capacity, bytes, true, [&](MutableBytes memory) -> Status {
       EntryTable::format(memory.first(bytes), capacity);
       return {};
     });

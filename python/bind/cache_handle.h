@@ -1,0 +1,42 @@
+// The cache as Python sees it. Its warnings come from any thread, and wait here until one of Python's asks.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "penstock/cache.h"
+
+namespace penstock::python {
+
+class Warnings {
+ public:
+  void add(const std::string& message) {
+    const std::lock_guard lock(mutex_);
+    messages_.push_back(message);
+    is_any_ = true;
+  }
+  std::vector<std::string> take() {
+    if (!is_any_.exchange(false)) return {};
+    const std::lock_guard lock(mutex_);
+    return std::exchange(messages_, {});
+  }
+
+ private:
+  std::atomic<bool> is_any_{false};
+  std::mutex mutex_;
+  std::vector<std::string> messages_;
+};
+
+struct CacheHandle {
+  std::shared_ptr<Cache> cache;  // nullptr: closed
+  std::shared_ptr<Warnings> warnings;
+};
+
+nanobind::dict tiers_dict(const std::vector<TierState>& tiers);
+
+}  // namespace penstock::python

@@ -1,0 +1,90 @@
+#include "cache/lru_tier.h"
+
+#include <list>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/random.h"
+
+namespace penstock {
+namespace {
+
+struct KeyHash {
+  std::size_t operator()(const EntryKey& key) const { return mix64(key.high ^ mix64(key.low)); }
+};
+
+struct Bytes {
+  explicit Bytes(std::uint64_t size_)
+      : size(size_),
+        data(std::make_unique_for_overwrite<std::byte[]>(size_)) {}
+  std::uint64_t size;
+  std::unique_ptr<std::byte[]> data;
+};
+
+class LruTier final : public CacheTier {
+ public:
+  explicit LruTier(std::uint64_t capacity_bytes) : capacity_(capacity_bytes) {}
+
+  std::optional<Found> find(const EntryKey& key, const Room&) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) return std::nullopt;
+    by_use_.splice(by_use_.begin(), by_use_, found->second);
+    const std::shared_ptr<Bytes>& bytes = found->second->bytes;
+    return Found{{bytes->data.get(), bytes->size}, bytes, nullptr};
+  }
+
+  bool has(const EntryKey& key) const override {
+    const std::lock_guard lock(mutex_);
+    return entries_.contains(key);
+  }
+
+  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room&) override {
+    if (has(key)) return Added::kTaken;
+    if (bytes > capacity_) return Added::kNoRoom;
+    auto entry = std::make_shared<Bytes>(bytes);
+    if (auto filled = fill({entry->data.get(), bytes}); !filled)
+      return std::unexpected(std::move(filled).error());
+    const std::lock_guard lock(mutex_);
+    if (entries_.contains(key)) return Added::kTaken;
+    while (used_ + bytes > capacity_) drop(std::prev(by_use_.end()));
+    by_use_.push_front({key, std::move(entry)});
+    entries_[key] = by_use_.begin();
+    used_ += bytes;
+    return Added::kYes;
+  }
+
+  void withdraw(const EntryKey& key) override {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = entries_.find(key); found != entries_.end()) drop(found->second);
+  }
+
+  TierState state() const override {
+    const std::lock_guard lock(mutex_);
+    return {"ram", capacity_, used_, entries_.size(), 0, false};
+  }
+
+ private:
+  struct Entry {
+    EntryKey key;
+    std::shared_ptr<Bytes> bytes;  // whoever reads it keeps it a little longer
+  };
+
+  void drop(std::list<Entry>::iterator entry) {
+    used_ -= entry->bytes->size;
+    entries_.erase(entry->key);
+    by_use_.erase(entry);
+  }
+
+  const std::uint64_t capacity_;
+  mutable std::mutex mutex_;
+  std::list<Entry> by_use_;  // last used first
+  std::unordered_map<EntryKey, std::list<Entry>::iterator, KeyHash> entries_;
+  std::uint64_t used_ = 0;
+};
+
+}  // namespace
+
+CacheTierPtr make_lru_tier(std::uint64_t capacity_bytes) { return std::make_unique<LruTier>(capacity_bytes); }
+
+}  // namespace penstock

@@ -1,0 +1,94 @@
+#include "cache/tiered_cache.h"
+
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "cache/disk_tier.h"
+#include "cache/lru_tier.h"
+#include "cache/ram_tier.h"
+
+namespace penstock {
+
+Result<std::shared_ptr<Cache>> Cache::open(const CacheOptions& options) {
+  const auto bad = [](const char* message) { return fail(ErrorCode::kInvalidArgument, message); };
+  if (options.ram_bytes == 0 && options.disk_bytes == 0) return bad("a cache wants ram= or disk=");
+  if ((options.disk_bytes == 0) != options.disk_folder.empty())
+    return bad("the disk tier wants a folder and a size, as in disk=\"folder:200GiB\"");
+  if (options.policy == CachePolicy::kLru && options.disk_bytes > 0)
+    return bad("policy=\"lru\" is for comparison, in memory alone");
+  return std::make_shared<TieredCache>(options);
+}
+
+Status TieredCache::prepare(const Use& use) {
+  const std::lock_guard lock(mutex_);
+  if (is_prepared_) return {};
+  PENSTOCK_CHECK(open_tiers(use));
+  is_prepared_ = true;
+  return {};
+}
+
+std::uint64_t TieredCache::take_charge(std::uint32_t processes) {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(is_charged_, true) ? 0 : options_.ram_bytes / std::max(1u, processes);
+}
+
+Status TieredCache::open_tiers(const Use& use) {
+  if (options_.policy == CachePolicy::kLru) {
+    tiers_.push_back(make_lru_tier(options_.ram_bytes / std::max(1u, use.processes)));
+    return {};
+  }
+  if (options_.ram_bytes > 0) {
+    const std::uint64_t identity = mix64(use.identity ^ mix64(options_.ram_bytes ^ mix64(use.entries)));
+    auto ram = open_ram_tier(
+        {fmt::format("{:016x}", identity), options_.ram_bytes, use.entries, use.processes, options_.warn});
+    if (!ram) return std::unexpected(std::move(ram).error());
+    tiers_.push_back(std::move(*ram));
+  }
+  if (options_.disk_bytes > 0) {
+    auto disk = open_disk_tier({options_.disk_folder, options_.disk_bytes, use.entries, options_.warn});
+    if (disk)
+      tiers_.push_back(std::move(*disk));
+    else if (options_.warn)
+      options_.warn(fmt::format("goes on without the cache on disk: {}", disk.error().describe()));
+  }
+  return {};
+}
+
+std::optional<TieredCache::Hit> TieredCache::find(const EntryKey& key, const CacheTier::Room& room) const {
+  for (std::size_t tier = 0; tier < tiers_.size(); ++tier)
+    if (auto found = tiers_[tier]->find(key, room)) return Hit{tier, std::move(*found)};
+  return std::nullopt;
+}
+
+bool TieredCache::has(const EntryKey& key) const {
+  for (const CacheTierPtr& tier : tiers_)
+    if (tier->has(key)) return true;
+  return false;
+}
+
+Result<bool> TieredCache::add(const EntryKey& key, std::uint64_t bytes, const CacheTier::Fill& fill,
+                              const CacheTier::Room& room) const {
+  for (const CacheTierPtr& tier : tiers_) {
+    const auto added = tier->add(key, bytes, fill, room);
+    if (!added) return std::unexpected(added.error());
+    if (*added != CacheTier::Added::kNoRoom) return *added == CacheTier::Added::kYes;
+  }
+  return false;
+}
+
+void TieredCache::withdraw(const EntryKey& key) const {
+  for (const CacheTierPtr& tier : tiers_) tier->withdraw(key);
+}
+
+void TieredCache::note(const std::string& words) const {
+  for (const CacheTierPtr& tier : tiers_) tier->note(words);
+}
+
+std::vector<TierState> TieredCache::tiers() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<TierState> states;
+  for (const CacheTierPtr& tier : tiers_) states.push_back(tier->state());
+  return states;
+}
+
+}  // namespace penstock

@@ -1,0 +1,53 @@
+// The tiers of a cache, one after another: what the first has no room for goes to the next, and nothing is
+// in two of them. Thread-safe.
+#pragma once
+
+#include <mutex>
+
+#include "cache/tier.h"
+
+namespace penstock {
+
+constexpr std::size_t kMostTiers = 2;
+
+class TieredCache final : public Cache {
+ public:
+  explicit TieredCache(CacheOptions options) : options_(std::move(options)) {}
+
+  // Of the first loader that uses it: the tiers are made for it, others take part.
+  struct Use {
+    std::uint64_t identity = 0;  // of data and steps: processes with the same share the memory
+    std::uint64_t entries = 0;   // that it will want to keep, all told
+    std::uint32_t processes = 1;
+  };
+  Status prepare(const Use& use);
+  // The memory that a loader has to answer for: for the first of a process its part of the tier, for others
+  // none.
+  std::uint64_t take_charge(std::uint32_t processes);
+
+  struct Hit {
+    std::size_t tier = 0;
+    CacheTier::Found found;
+  };
+  std::optional<Hit> find(const EntryKey& key, const CacheTier::Room& room) const;
+  bool has(const EntryKey& key) const;
+  // True: it is in now.
+  Result<bool> add(const EntryKey& key, std::uint64_t bytes, const CacheTier::Fill& fill,
+                   const CacheTier::Room& room) const;
+  void withdraw(const EntryKey& key) const;
+  // What is cached there, in words, for people who look at a folder later.
+  void note(const std::string& words) const;
+
+  const CacheOptions& options() const override { return options_; }
+  std::vector<TierState> tiers() const override;
+
+ private:
+  Status open_tiers(const Use& use);
+
+  const CacheOptions options_;
+  mutable std::mutex mutex_;  // of making the tiers; afterwards they are only read
+  bool is_prepared_ = false, is_charged_ = false;
+  std::vector<CacheTierPtr> tiers_;
+};
+
+}  // namespace penstock

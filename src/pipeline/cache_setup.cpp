@@ -1,0 +1,142 @@
+#include "pipeline/cache_setup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "source/chunked_array.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kSamplesMeasured = 3, kSamplesTried = 16;
+
+std::uint64_t count_units(const Source& source) {
+  std::uint64_t chunks = 0;
+  for (const auto& array : source.chunked_arrays()) chunks += array->chunks();
+  return chunks > 0 ? chunks : source.size();
+}
+
+bool can_be_decoded(const SamplePlan& plan) {
+  return !plan.source->chunked_arrays().empty() ||
+         std::ranges::any_of(plan.fields, [](const FieldPlan& field) {
+           return field.source_field >= 0 &&
+                  (field.kind == FieldKind::kImage || field.kind == FieldKind::kMask) &&
+                  field.program.can_be_cut();
+         });
+}
+
+bool has_fast_decode(const SamplePlan& plan) {
+  return std::ranges::any_of(plan.fields, [](const FieldPlan& field) { return !field.program.can_be_cut(); });
+}
+
+// The mean of a few samples. Which ones does not depend on time: processes that are to share a cache must
+// come to the same sizes.
+UnitCost measure(const SamplePlan& plan, std::uint64_t budget_bytes, unsigned threads,
+                 const SharedReads& shared) {
+  const Source& source = *plan.source;
+  const std::size_t at_a_time = source.store().reads_ahead();
+  Ledger ledger(budget_bytes);
+  ScratchBudget budget(ledger, budget_bytes, 0);
+  WorkerCounters counters;
+  SampleWorker worker(plan, budget, counters, shared);
+  const std::uint64_t tries = std::min(source.size(), kSamplesTried);
+  const std::uint64_t wanted = at_a_time > 0 ? 1 : kSamplesMeasured;
+  UnitCost mean;
+  double seen = 0;
+  for (std::uint64_t i = 0; i < tries && seen < static_cast<double>(wanted); ++i) {
+    const auto cost = worker.measure_unit(shared.streams ? i : i * source.size() / tries);
+    if (!cost) continue;  // it will be reported when its turn comes
+    mean.read_seconds += cost->read_seconds;
+    mean.decode_seconds += cost->decode_seconds;
+    mean.encoded_bytes += cost->encoded_bytes;
+    mean.decoded_bytes += cost->decoded_bytes;
+    ++seen;
+  }
+  const double share = seen > 0 ? 1 / seen : 0;
+  // Many reads are under way at one time: a thread's worth of time is less than one takes.
+  const double overlap = at_a_time > 0 ? static_cast<double>(threads) / static_cast<double>(at_a_time) : 1;
+  return {mean.read_seconds * share * std::min(1.0, overlap), mean.decode_seconds * share,
+          mean.encoded_bytes * share, mean.decoded_bytes * share};
+}
+
+// All processes that share the entries must keep the same form: the first one's choice is kept with them.
+CacheForm agree_on_form(const TieredCache& cache, std::uint64_t identity, CacheForm mine) {
+  const EntryKey key{identity, ~identity};
+  std::vector<std::byte> memory;
+  const auto room = [&](std::size_t bytes) -> Result<MutableBytes> {
+    memory.resize(bytes);
+    return MutableBytes(memory);
+  };
+  (void)cache.add(
+      key, sizeof(EntryHead) + 1,
+      [&](MutableBytes entry) -> Status {
+        EntryHead head;
+        head.key = key;
+        head.bytes = 1;
+        std::memcpy(entry.data(), &head, sizeof(head));
+        entry[sizeof(head)] = static_cast<std::byte>(mine);
+        return {};
+      },
+      room);
+  const auto hit = cache.find(key, room);
+  if (!hit || hit->found.bytes.size() != sizeof(EntryHead) + 1) return mine;
+  return hit->found.bytes[sizeof(EntryHead)] == static_cast<std::byte>(CacheForm::kEncoded)
+             ? CacheForm::kEncoded
+             : CacheForm::kDecoded;
+}
+
+std::string describe(const SamplePlan& plan, CacheForm form) {
+  std::string fields;
+  for (const FieldPlan& field : plan.fields)
+    if (field.source_field >= 0 && field.form != FieldForm::kIndex)
+      fields += (fields.empty() ? "" : ", ") + field.name;
+  return fmt::format("{} ({}): {}, {} samples", plan.source->uri(), fields,
+                     form == CacheForm::kDecoded ? "decoded" : "as stored", plan.source->size());
+}
+
+}  // namespace
+
+CacheForm better_form(const UnitCost& unit, std::uint64_t units, std::uint64_t cache_bytes) {
+  const auto saved = [&](double bytes, double seconds) {
+    const double all = bytes * static_cast<double>(units);
+    return seconds * (all > 0 ? std::min(1.0, static_cast<double>(cache_bytes) / all) : 1);
+  };
+  const double encoded = saved(unit.encoded_bytes, unit.read_seconds);
+  const double decoded = saved(unit.decoded_bytes, unit.read_seconds + unit.decode_seconds);
+  return encoded > decoded ? CacheForm::kEncoded : CacheForm::kDecoded;
+}
+
+Result<std::unique_ptr<SampleCache>> set_up_cache(const SamplePlan& plan, const LoaderOptions& options,
+                                                  std::uint64_t budget_bytes, unsigned threads,
+                                                  const SharedReads& shared) {
+  if (options.cache_form == CacheForm::kDecoded && has_fast_decode(plan))
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "cache_form=\"decoded\" keeps whole pictures, of which fast_decode makes other pixels; give one "
+        "of them up");
+  const auto cache = std::static_pointer_cast<TieredCache>(options.cache);
+  const CacheOptions& sizes = cache->options();
+  const UnitCost unit = measure(plan, budget_bytes, threads, shared);
+  const std::uint64_t units = count_units(*plan.source);
+  CacheForm form = options.cache_form;
+  const bool is_free = form == CacheForm::kAuto;
+  if (is_free) form = better_form(unit, units, sizes.ram_bytes + sizes.disk_bytes);
+  if (!can_be_decoded(plan)) form = CacheForm::kEncoded;
+
+  // Entries that will be wanted, or fit: each field of a sample is one. Twice as many, for other loaders.
+  const std::uint64_t fields = std::max<std::uint64_t>(1, stored_fields(plan).size());
+  const double least = std::max(64.0, std::min(unit.encoded_bytes, unit.decoded_bytes));
+  const auto fit = static_cast<std::uint64_t>(static_cast<double>(sizes.ram_bytes + sizes.disk_bytes) /
+                                              least * static_cast<double>(fields));
+  const std::uint64_t identity = cache_identity(plan);
+  const std::uint64_t entries = 2 * std::min(units * fields, fit) + 1024;
+  PENSTOCK_CHECK(cache->prepare({identity, entries, std::max(1u, options.local_ranks)}));
+  if (is_free) form = agree_on_form(*cache, identity, form);
+  auto own = std::make_unique<SampleCache>(cache, plan, form);
+  cache->note(describe(plan, form));
+  return own;
+}
+
+}  // namespace penstock

@@ -1,0 +1,155 @@
+#include "pipeline/sample_cache.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "base/hash.h"
+#include "pipeline/sample_worker.h"
+#include "source/chunked_array.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kFormat = 1;  // of entries: another where what is kept of a sample changes
+
+EntryKey mixed(const EntryKey& key, std::uint64_t number) {
+  return {mix64(key.high ^ number), mix64(key.low ^ mix64(number + 1))};
+}
+
+EntryKey mixed(const EntryKey& key, std::string_view text) {
+  return {hash_text(text, key.high), hash_text(text, mix64(key.low))};
+}
+
+// A path that does not begin at the root is another one elsewhere.
+EntryKey mixed_path(const EntryKey& key, const std::string& path) {
+  if (path.starts_with('/') || path.find("://") != std::string::npos) return mixed(key, path);
+  static const std::string here = std::filesystem::current_path().string();
+  return mixed(mixed(key, here), path);
+}
+
+constexpr EntryKey kSampleEntry{kFormat, 1}, kChunkEntry{kFormat, 2};
+
+bool is_picture(FieldKind kind) { return kind == FieldKind::kImage || kind == FieldKind::kMask; }
+
+}  // namespace
+
+SampleCache::SampleCache(std::shared_ptr<const TieredCache> cache, const SamplePlan& plan, CacheForm form)
+    : cache_(std::move(cache)),
+      source_(plan.source),
+      form_(form) {
+  for (const FieldPlan& field : plan.fields) {
+    Field& own = fields_.emplace_back();
+    if (field.source_field < 0 || field.form == FieldForm::kIndex || field.form == FieldForm::kChunks)
+      continue;
+    own.source_field = field.source_field;
+    own.keeps_pixels = form == CacheForm::kDecoded && is_picture(field.kind) && field.program.can_be_cut();
+    own.key = mixed(kSampleEntry, own.keeps_pixels ? field.program.fixed_fingerprint() | 1 : 0);
+    // Several fields of one record have the same bytes.
+    if (field.form == FieldForm::kRecord)
+      own.key = mixed(own.key, source_->fields()[static_cast<std::size_t>(field.source_field)].name);
+  }
+  for (const auto& array : source_->chunked_arrays())
+    array_keys_.push_back(
+        mixed(mixed_path(mixed(kChunkEntry, static_cast<std::uint64_t>(form)), array->uri()),
+              array->fingerprint()));
+}
+
+EntryKey SampleCache::sample_key(const Field& field, const Extent& extent) const {
+  return mixed(mixed(mixed_path(field.key, extent.object), extent.offset), extent.length);
+}
+
+SampleCache::Subject SampleCache::subject(std::size_t field, const Extent& extent) const {
+  const Store& store = source_->store();
+  Subject subject{sample_key(fields_[field], extent), store, extent.object, std::nullopt, false};
+  if (extent.modified_ns != Extent::kUnknown)
+    subject.indexed = ObjectVersion{extent.object_bytes, extent.modified_ns};
+  // A server is not asked about every object: the index of its shards was compared when it was opened.
+  subject.is_asked_for = store.reads_ahead() == 0 && (source_->index_was_kept() || !subject.indexed);
+  return subject;
+}
+
+EntryKey SampleCache::chunk_key(const ChunkId& chunk) const {
+  return mixed(array_keys_[chunk.array], chunk.number);
+}
+
+SampleCache::Subject SampleCache::subject(const ChunkId& chunk, const std::string& object) const {
+  const Store& store = source_->chunked_arrays()[chunk.array]->store();
+  return {chunk_key(chunk), store, object, std::nullopt, store.reads_ahead() == 0};
+}
+
+std::optional<ArraySpec> SampleCache::Value::spec() const {
+  if (head.has_spec == 0) return std::nullopt;
+  return ArraySpec{head.dtype, {head.shape.begin(), head.shape.begin() + head.rank}};
+}
+
+bool SampleCache::is_current(const Subject& subject, const EntryHead& head,
+                             std::atomic<std::uint8_t>* checked) const {
+  const ObjectVersion made_from{head.object_bytes, head.modified_ns};
+  if (!subject.is_asked_for) return !subject.indexed || made_from == *subject.indexed;
+  if (checked == nullptr || checked->load(std::memory_order_relaxed) != 0) return true;
+  const auto now = subject.store.stat(subject.object);
+  if (!now || *now != made_from) return false;
+  checked->store(1, std::memory_order_relaxed);
+  return true;
+}
+
+std::optional<SampleCache::Value> SampleCache::find(const Subject& subject, const CacheTier::Room& room,
+                                                    CacheCounters& counters) const {
+  const Clock::time_point began = Clock::now();
+  if (auto hit = cache_->find(subject.key, room)) {
+    const ConstBytes entry = hit->found.bytes;
+    Value value;
+    if (entry.size() >= sizeof(EntryHead)) std::memcpy(&value.head, entry.data(), sizeof(EntryHead));
+    const bool is_whole =
+        value.head.bytes == entry.size() - sizeof(EntryHead) && value.head.key == subject.key;
+    if (is_whole && is_current(subject, value.head, hit->found.checked)) {
+      value.bytes = entry.subspan(sizeof(EntryHead));
+      value.held = std::move(hit->found.held);
+      CacheCounters::Tier& tier = counters.tiers[hit->tier];
+      tier.hits.add(1);
+      tier.bytes.add(value.bytes.size());
+      const auto took = static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - began).count());
+      tier.saved_nanoseconds.add(value.head.cost_ns - std::min(value.head.cost_ns, took));
+      return value;
+    }
+    cache_->withdraw(subject.key);
+  }
+  counters.misses.add(1);
+  return std::nullopt;
+}
+
+Result<bool> SampleCache::add(const Subject& subject, const ObjectVersion& version, std::uint64_t bytes,
+                              const Fill& fill, const CacheTier::Room& room) const {
+  const auto write = [&](MutableBytes entry) -> Status {
+    EntryHead head;
+    head.key = subject.key;
+    head.bytes = bytes;
+    head.object_bytes = version.size;
+    head.modified_ns = version.modified_ns;
+    PENSTOCK_CHECK(fill(entry.subspan(sizeof(EntryHead)), head));
+    std::memcpy(entry.data(), &head, sizeof(EntryHead));
+    return {};
+  };
+  return cache_->add(subject.key, sizeof(EntryHead) + bytes, write, room);
+}
+
+bool SampleCache::has_sample(std::uint64_t sample) const {
+  for (const Field& field : fields_) {
+    if (field.source_field < 0) continue;
+    const auto extent = source_->extent(sample, static_cast<std::size_t>(field.source_field));
+    if (!extent || !cache_->has(sample_key(field, *extent))) return false;
+  }
+  return true;
+}
+
+std::uint64_t cache_identity(const SamplePlan& plan) {
+  std::uint64_t hash = mix64(plan.source->fingerprint() ^ kFormat);
+  hash = mixed_path({hash, hash}, plan.source->uri()).high;
+  for (const FieldPlan& field : plan.fields)
+    if (field.source_field >= 0 && field.form != FieldForm::kIndex)
+      hash = hash_text(field.name, mix64(hash ^ field.program.fixed_fingerprint()));
+  return hash;
+}
+
+}  // namespace penstock

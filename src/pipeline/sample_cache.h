@@ -1,0 +1,83 @@
+// What a loader keeps of its samples: which entry of the cache is whose, and whether it still is what a
+// new look at the data would give. Shared by the workers; thread-safe.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/stats.h"
+#include "cache/tiered_cache.h"
+#include "penstock/source.h"
+#include "plan/chunk_id.h"
+#include "store/store.h"
+#include "transform/program.h"
+
+namespace penstock {
+
+struct SamplePlan;
+
+class SampleCache {
+ public:
+  // `form`: kEncoded or kDecoded.
+  SampleCache(std::shared_ptr<const TieredCache> cache, const SamplePlan& plan, CacheForm form);
+
+  // Pixels are kept, of all others the bytes as they are stored. `field`: of the plan.
+  bool keeps_pixels(std::size_t field) const { return fields_[field].keeps_pixels; }
+  bool keeps_decoded_chunks() const { return form_ == CacheForm::kDecoded; }
+  CacheForm form() const { return form_; }
+
+  // What an entry is of.
+  struct Subject {
+    EntryKey key;
+    const Store& store;
+    std::string object;
+    std::optional<ObjectVersion> indexed;  // as the index knows it, and as it is unless the index is old
+    bool is_asked_for;                     // ... which has to be looked at
+  };
+  Subject subject(std::size_t field, const Extent& extent) const;
+  Subject subject(const ChunkId& chunk, const std::string& object) const;
+
+  struct Value {
+    EntryHead head;
+    ConstBytes bytes;                  // without the head
+    std::shared_ptr<const void> held;  // what keeps them there
+    std::optional<ArraySpec> spec() const;
+  };
+  std::optional<Value> find(const Subject& subject, const CacheTier::Room& room,
+                            CacheCounters& counters) const;
+
+  // `fill` writes the bytes and says in the head what they are; it is called where there is room. `version`:
+  // of the object that they are from. True: it is in.
+  using Fill = std::function<Status(MutableBytes bytes, EntryHead& head)>;
+  Result<bool> add(const Subject& subject, const ObjectVersion& version, std::uint64_t bytes,
+                   const Fill& fill, const CacheTier::Room& room) const;
+
+  // Whether nothing of the sample's fields has to be read.
+  bool has_sample(std::uint64_t sample) const;
+  bool has(const ChunkId& chunk) const { return cache_->has(chunk_key(chunk)); }
+
+  std::vector<TierState> tiers() const { return cache_->tiers(); }
+
+ private:
+  struct Field {
+    int source_field = -1;  // -1: not kept
+    bool keeps_pixels = false;
+    EntryKey key;  // of the steps
+  };
+  EntryKey sample_key(const Field& field, const Extent& extent) const;
+  EntryKey chunk_key(const ChunkId& chunk) const;
+  bool is_current(const Subject& subject, const EntryHead& head, std::atomic<std::uint8_t>* checked) const;
+
+  const std::shared_ptr<const TieredCache> cache_;
+  const SourcePtr source_;
+  const CacheForm form_;
+  std::vector<Field> fields_;         // of the plan
+  std::vector<EntryKey> array_keys_;  // of each chunked array
+};
+
+// A number for all that a loader's entries depend on, but for the form: where two have the same, they share.
+std::uint64_t cache_identity(const SamplePlan& plan);
+
+}  // namespace penstock

@@ -1,0 +1,142 @@
+// The part of a SampleWorker that uses the cache: what was kept of a sample is not read and decoded again.
+#include <cstring>
+
+#include "pipeline/sample_worker.h"
+#include "source/extent_place.h"
+#include "transform/write_slot.h"
+
+namespace penstock {
+namespace {
+
+std::uint64_t nanoseconds_since(Clock::time_point began) {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - began).count());
+}
+
+void describe(EntryHead& head, const ArraySpec& spec) {
+  head.has_spec = 1;
+  head.dtype = spec.dtype;
+  head.rank = static_cast<std::uint16_t>(spec.shape.size());
+  std::ranges::copy(spec.shape, head.shape.begin());
+}
+
+}  // namespace
+
+Result<MutableBytes> SampleWorker::room_for_kept(std::size_t bytes) {
+  const auto memory = scratch_.get(kScratchCached, bytes);
+  if (!memory) return memory;
+  return memory->first(bytes);
+}
+
+std::optional<SampleCache::Value> SampleWorker::find_kept(const SampleCache::Subject& subject) {
+  auto kept = shared_.cache->find(
+      subject, [this](std::size_t bytes) { return room_for_kept(bytes); }, clock_.cache());
+  if (!kept) return kept;
+  held_ = kept->held;
+  clock_.mark(Stage::kRead, kept->bytes.size());
+  return kept;
+}
+
+Result<RecordValue> SampleWorker::find_bytes(const FieldPlan& field, std::uint64_t sample) {
+  if (shared_.cache == nullptr || shared_.cache->keeps_pixels(number_of(field)))
+    return read_bytes(field, sample);
+  const auto extent = plan_.source->extent(sample, static_cast<std::size_t>(field.source_field));
+  if (!extent) return std::unexpected(extent.error());
+  const SampleCache::Subject subject = shared_.cache->subject(number_of(field), *extent);
+  if (const auto kept = find_kept(subject)) {
+    where_ = where_of(*extent);
+    return RecordValue{kept->bytes, kept->spec()};
+  }
+  const Clock::time_point began = Clock::now();
+  auto value = read_bytes(field, sample);
+  if (!value || (value->elements && value->elements->shape.size() > EntryHead{}.shape.size())) return value;
+  const auto keep = [&](MutableBytes bytes, EntryHead& head) -> Status {
+    std::ranges::copy(value->bytes, bytes.begin());
+    if (value->elements) describe(head, *value->elements);
+    head.cost_ns = nanoseconds_since(began);
+    return {};
+  };
+  // Whether it could be kept or not, it is here.
+  (void)shared_.cache->add(subject, reader_.version(), value->bytes.size(), keep,
+                           [this](std::size_t bytes) { return room_for_kept(bytes); });
+  return value;
+}
+
+Result<View> SampleWorker::load_image(const FieldPlan& field, std::uint64_t sample) {
+  if (shared_.cache != nullptr && shared_.cache->keeps_pixels(number_of(field))) {
+    const auto extent = plan_.source->extent(sample, static_cast<std::size_t>(field.source_field));
+    if (!extent) return std::unexpected(extent.error());
+    const SampleCache::Subject subject = shared_.cache->subject(number_of(field), *extent);
+    const auto kept = find_kept(subject);
+    if (!kept) return decode_and_keep(field, sample, subject);
+    where_ = where_of(*extent);
+    const Program::FixedPart part{*kept->spec(), kept->head.picture_width, kept->head.picture_height};
+    return field.program.run_from_fixed(part, kept->bytes.data(), context_);
+  }
+  const auto found = find_bytes(field, sample);
+  if (!found) return std::unexpected(found.error());
+  return field.program.run_image(found->bytes, decoder_, context_);
+}
+
+Result<View> SampleWorker::decode_and_keep(const FieldPlan& field, std::uint64_t sample,
+                                           const SampleCache::Subject& subject) {
+  const Clock::time_point began = Clock::now();
+  const auto found = read_bytes(field, sample);
+  if (!found) return std::unexpected(found.error());
+  const auto part = field.program.plan_fixed_part(found->bytes, decoder_);
+  if (!part) return std::unexpected(part.error());
+  View view;
+  const auto keep = [&](MutableBytes bytes, EntryHead& head) -> Status {
+    const auto made = field.program.run_fixed_part(found->bytes, decoder_, context_);
+    if (!made) return std::unexpected(made.error());
+    copy_view(*made, bytes.data(), view_of_array(bytes.data(), part->spec));
+    describe(head, part->spec);
+    head.picture_width = part->width;
+    head.picture_height = part->height;
+    head.cost_ns = nanoseconds_since(began);
+    view = *made;
+    return {};
+  };
+  const auto added = shared_.cache->add(subject, reader_.version(), part->spec.bytes(), keep,
+                                        [this](std::size_t bytes) { return room_for_kept(bytes); });
+  if (added && view.data != nullptr) {
+    PENSTOCK_CHECK(field.program.run_rest(view, context_));
+    return view;
+  }
+  // The whole picture may take more memory than what is cut out of it.
+  if (!added && added.error().code != ErrorCode::kNoMemory) return std::unexpected(added.error());
+  return field.program.run_image(found->bytes, decoder_, context_);
+}
+
+Result<UnitCost> SampleWorker::measure_unit(std::uint64_t sample) {
+  if (chunks_) return chunks_->measure_first(sample, stored_fields(plan_));
+  UnitCost cost;
+  Status status;
+  for (const FieldPlan& field : plan_.fields) {
+    if (field.source_field < 0 || field.form == FieldForm::kIndex) continue;
+    const Clock::time_point began = Clock::now();
+    const auto found = read_bytes(field, sample);
+    if (!found) {
+      status = std::unexpected(found.error());
+      break;
+    }
+    const Clock::time_point read = Clock::now();
+    std::uint64_t decoded_bytes = found->bytes.size();
+    if (field.kind == FieldKind::kImage || field.kind == FieldKind::kMask) {
+      const auto part = field.program.plan_fixed_part(found->bytes, decoder_);
+      if (part) decoded_bytes = part->spec.bytes();
+      if (const auto made = field.program.run_fixed_part(found->bytes, decoder_, context_); !made || !part) {
+        status = std::unexpected(made ? part.error() : made.error());
+        break;
+      }
+    }
+    cost.read_seconds += seconds_between(began, read);
+    cost.decode_seconds += seconds_between(read, Clock::now());
+    cost.encoded_bytes += static_cast<double>(found->bytes.size());
+    cost.decoded_bytes += static_cast<double>(decoded_bytes);
+  }
+  end_sample();
+  if (!status) return std::unexpected(status.error());
+  return cost;
+}
+
+}  // namespace penstock
