@@ -1,5 +1,6 @@
 """The bars that Penstock holds itself to, and whether a set of results meets them."""
 import array_bars
+import cache_bars
 from bar import Bar, at_least, at_most, quotient
 
 
@@ -7,7 +8,7 @@ def bars(medians):
     """medians: see report.Medians. Bars whose results are missing are left out."""
     found = []
     for rule in (antialiased, plain, first_batch, process_start, arrays, arrays_first_batch, scheduler, memory,
-                 records, checksums, open_records, cold, *array_bars.RULES):
+                 records, checksums, open_records, cold, *array_bars.RULES, *cache_bars.RULES):
         found += [bar for bar in rule(medians) if bar]
     return found
 

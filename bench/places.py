@@ -6,6 +6,7 @@ BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent
 STATE = ROOT / ".bench"
 RESULTS = STATE / "results.jsonl"
+DISK_TIERS = STATE / "disk-tiers"
 DATA = Path(os.environ.get("PENSTOCK_BENCH_DATA", STATE / "data"))
 
 JPEG_FOLDER = DATA / "d1"

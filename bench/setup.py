@@ -39,14 +39,15 @@ SYSTEM_PACKAGES = {"spdl": ["ffmpeg"], "ffcv": ["g++", "libopencv-dev", "libturb
 PIP_OPTIONS = {"ffcv": ["--no-build-isolation"]}
 # Peers of an environment other than "venv", and peers that are left out without an optional package.
 ENVIRONMENTS = {"dali": "venv-dali", "dali_webdataset": "venv-dali", "dali_tfrecord": "venv-dali", "tfdata": "venv-tf",
-                "tfdata_tfrecord": "venv-tf", "streaming_opencv": "venv-streaming", "ffcv_beton": "venv-ffcv"}
+                "tfdata_tfrecord": "venv-tf", "tfdata_cached": "venv-tf", "streaming_opencv": "venv-streaming",
+                "ffcv_beton": "venv-ffcv"}
 NEEDS = {"grain_pillow": "grain", "grain_opencv": "grain", "grain_array_record": "grain", "spdl_ffmpeg": "spdl",
          "spdl_tar": "spdl", "tfdata": "tensorflow-cpu", "tfdata_tfrecord": "tensorflow-cpu",
-         "webdataset_opencv": "webdataset", "webdataset_pillow": "webdataset", "litdata_opencv": "litdata",
-         "streaming_opencv": "mosaicml-streaming", "ffcv_beton": "ffcv", "tensorstore_index": "tensorstore",
-         "tensorstore_loop": "tensorstore", "tensorstore_cached": "tensorstore", "tensorstore_patches": "tensorstore",
-         "zarrs_oindex": "zarrs", "zarrs_loop": "zarrs", "dask_array": "dask", "dask_cached": "cachey",
-         "xbatcher_windows": "xbatcher", "plain_requests": "aiohttp"}
+         "tfdata_cached": "tensorflow-cpu", "webdataset_opencv": "webdataset", "webdataset_pillow": "webdataset",
+         "litdata_opencv": "litdata", "streaming_opencv": "mosaicml-streaming", "ffcv_beton": "ffcv",
+         "tensorstore_index": "tensorstore", "tensorstore_loop": "tensorstore", "tensorstore_cached": "tensorstore",
+         "tensorstore_patches": "tensorstore", "zarrs_oindex": "zarrs", "zarrs_loop": "zarrs", "dask_array": "dask",
+         "dask_cached": "cachey", "xbatcher_windows": "xbatcher", "plain_requests": "aiohttp"}
 VERSIONS_OF = ["penstock", "torch", "numpy", "pillow", "opencv-python-headless", "grain", "array_record", "spdl",
                "webdataset", "litdata", "nvidia-dali-cuda130", "tensorflow-cpu", "mosaicml-streaming", "ffcv",
                "tensorstore", "zarr", "numcodecs", "zarrs", "dask", "xbatcher", "aiohttp"]

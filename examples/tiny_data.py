@@ -152,6 +152,26 @@ def crc_of_byte(value):
 CRC_TABLE = [crc_of_byte(value) for value in range(256)]
 
 
+# -- super-resolution: photographs, as far as decoding goes ---------------------------------------
+
+
+def write_photos(folder, count=72, size=(1600, 1200)):
+    """JPEGs of overlapping shapes with the grain of a camera, which is what makes them slow to decode."""
+    folder.mkdir(parents=True, exist_ok=True)
+    width, height = size
+    for i in range(count):
+        dice = random.Random(i)
+        photo = Image.new("RGB", size, tuple(dice.randrange(60, 200) for _ in "rgb"))
+        pen = ImageDraw.Draw(photo)
+        for _ in range(400):
+            x, y, wide, high = (dice.randrange(extent) for extent in (width, height, width // 8, height // 8))
+            shape = dice.choice([pen.ellipse, pen.rectangle])
+            shape((x, y, x + wide, y + high), tuple(dice.randrange(256) for _ in "rgb"))
+        grain = Image.frombytes("RGB", size, dice.randbytes(3 * width * height))
+        (folder / f"{i:03}.jpg").write_bytes(encoded(Image.blend(photo, grain, 0.2), "JPEG"))
+    return folder
+
+
 # -- segmentation: a table of images and masks ----------------------------------------------------
 
 

@@ -8,6 +8,8 @@ timed part) and returns a function that starts one shuffled epoch and gives its 
   arrays_of_one_file(batch_size, threads)  the same samples in one big .npy file
   small_samples(batch_size, threads)       1 KB samples of one .npy file
   stored_bytes(batch_size, threads)        records -> (bytes as they are stored, labels)
+  cached_images(batch_size, threads)       images without antialiasing, decoded once and kept in memory; Penstock's is
+                                           told how large its cache is
 
 For Zarr arrays (see zarr_stores) a module offers one of these:
 

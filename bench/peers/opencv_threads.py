@@ -15,16 +15,20 @@ levels = np.arange(256) / 255
 tables = [((levels - mean) / std).astype(np.float32) for mean, std in zip(MEAN, STD)]
 
 
-def fill(batch, slot, file):
-    pixels = load_pixels(file[0])
+def normalize(pixels, destination):
     for channel, table in enumerate(tables):
-        np.take(table, pixels[:, :, channel], out=batch[slot, channel], mode="clip")
+        np.take(table, pixels[:, :, channel], out=destination[channel], mode="clip")
 
 
 def images(batch_size, threads, antialias):
     assert not antialias, "OpenCV's bilinear resize does not filter"
+    return epochs(load_pixels, batch_size, threads)
+
+
+def epochs(load, batch_size, threads):
+    """load(path) gives the pixels of a sample."""
     files = places.jpeg_files()
-    batches = ThreadedBatches(threads, fill)
+    batches = ThreadedBatches(threads, lambda batch, slot, file: normalize(load(file[0]), batch[slot]))
 
     def epoch():
         groups = shuffled_groups(files, batch_size, random)

@@ -13,14 +13,23 @@ mean = tf.constant([255 * value for value in MEAN], tf.float32)
 inverse_std = tf.constant([1 / (255 * value) for value in STD], tf.float32)
 
 
-def sample(encoded, label):
+def random_box(shape):
+    """Where a crop of an image of this shape begins, and its size."""
     begin, size, _ = tf.image.sample_distorted_bounding_box(
-        tf.image.extract_jpeg_shape(encoded), tf.zeros([1, 0, 4], tf.float32), aspect_ratio_range=RATIO,
-        area_range=SCALE, max_attempts=10, use_image_if_no_bounding_boxes=True)
+        shape, tf.zeros([1, 0, 4], tf.float32), aspect_ratio_range=RATIO, area_range=SCALE, max_attempts=10,
+        use_image_if_no_bounding_boxes=True)
+    return begin, size
+
+
+def finish(crop):
+    image = tf.image.random_flip_left_right(tf.image.resize(crop, (SIZE, SIZE), "bilinear"))
+    return tf.transpose((image - mean) * inverse_std, (2, 0, 1))
+
+
+def sample(encoded, label):
+    begin, size = random_box(tf.image.extract_jpeg_shape(encoded))
     box = tf.concat([begin[:2], size[:2]], axis=0)
-    image = tf.image.decode_and_crop_jpeg(encoded, box, channels=3)
-    image = tf.image.random_flip_left_right(tf.image.resize(image, (SIZE, SIZE), "bilinear"))
-    return tf.transpose((image - mean) * inverse_std, (2, 0, 1)), label
+    return finish(tf.image.decode_and_crop_jpeg(encoded, box, channels=3)), label
 
 
 def images(batch_size, threads, antialias):

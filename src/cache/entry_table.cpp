@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::uint64_t kMagic = 0x31'65'6c'62'61'74'73'70;  // "pstable1"
 constexpr std::uint64_t kMostProbes = 64;
-constexpr std::uint64_t kSlab = 64 << 20;  // the area is backed in steps of this size
 constexpr std::uint64_t kAlignment = 64;
 
 // A slot's state: what it is in the low bits, and above them how often it has changed, so that a reader
@@ -144,10 +143,10 @@ void EntryTable::make_usable(MutableBytes memory) {
   header.machine = this_machine();
 }
 
-EntryTable::EntryTable(MutableBytes memory, bool reuses_room)
+EntryTable::EntryTable(MutableBytes memory, const Ways& ways)
     : header_(*reinterpret_cast<Header*>(memory.data())),
       slots_(reinterpret_cast<Slot*>(memory.data() + sizeof(Header)), header_.slots),
-      reuses_room_(reuses_room) {}
+      ways_(ways) {}
 
 EntryTable::Slot* EntryTable::slot_of(const EntryKey& key) const {
   std::uint64_t at = mix64(key.high ^ mix64(key.low)) % slots_.size();
@@ -197,7 +196,7 @@ std::expected<EntryTable::Claim, EntryTable::Refusal> EntryTable::claim_locked(c
   const Kind kind = kind_of(state);
   if (kind == kReady || (kind == kClaimed && !is_gone(slot->owner, slot->owner_start)))
     return std::unexpected(Refusal::kTaken);
-  const bool may_reuse = kind == kClaimed || kind == kAbandoned || (kind == kWithdrawn && reuses_room_);
+  const bool may_reuse = kind == kClaimed || kind == kAbandoned || (kind == kWithdrawn && ways_.reuses_room);
   if (!may_reuse || slot->room < length) {
     const auto offset = take_room(length, back);
     if (!offset) return std::unexpected(Refusal::kNoRoom);
@@ -219,7 +218,7 @@ std::optional<std::uint64_t> EntryTable::take_room(std::uint64_t length, const B
   if (end > capacity) return std::nullopt;
   const std::uint64_t backed = header_.backed_bytes.load();
   if (end > backed) {
-    const std::uint64_t to = std::min(round_up(end, kSlab), capacity);
+    const std::uint64_t to = std::min(round_up(end, ways_.slab_bytes), capacity);
     if (!back(backed, to - backed)) return std::nullopt;
     header_.backed_bytes.store(to);
   }

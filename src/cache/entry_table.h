@@ -36,9 +36,14 @@ class EntryTable {
   // Where nobody else has it: a mutex that a dead machine left locked is made anew.
   static void make_usable(MutableBytes memory);
 
-  // Of memory that is_formatted(). `reuses_room`: a withdrawn entry's room is written again at once, so
-  // readers must be able to tell. Otherwise it is lost.
-  EntryTable(MutableBytes memory, bool reuses_room);
+  struct Ways {
+    // A withdrawn entry's room is written again at once, so readers must be able to tell. Otherwise it is
+    // lost.
+    bool reuses_room = false;
+    std::uint64_t slab_bytes = 64 << 20;  // the area is backed in steps of this size
+  };
+  // Of memory that is_formatted().
+  EntryTable(MutableBytes memory, const Ways& ways);
 
   // Published entries only.
   std::optional<EntryPlace> find(const EntryKey& key) const;
@@ -79,7 +84,7 @@ class EntryTable {
 
   Header& header_;
   const std::span<Slot> slots_;
-  const bool reuses_room_;
+  const Ways ways_;
 };
 
 // A number of the running system's own: another after every start.

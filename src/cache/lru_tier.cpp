@@ -59,6 +59,8 @@ class LruTier final : public CacheTier {
     if (const auto found = entries_.find(key); found != entries_.end()) drop(found->second);
   }
 
+  std::uint64_t free_bytes() const override { return UINT64_MAX; }  // room is made
+
   TierState state() const override {
     const std::lock_guard lock(mutex_);
     return {"ram", capacity_, used_, entries_.size(), 0, false};

@@ -17,6 +17,8 @@ namespace {
 constexpr std::uint64_t kMiB = 1 << 20;
 // Left to everybody else: the tier does not take the last memory of the machine, whatever was asked for.
 constexpr std::uint64_t kLeaveFree = 64 * kMiB;
+// While one process asks the system for pages, others that add entries wait.
+constexpr std::uint64_t kSlab = 8 * kMiB;
 constexpr std::uint64_t kLeastEntryBytes = 512;  // smaller ones only fill the table
 
 std::string prefix() { return fmt::format("penstock-1-{}-", geteuid()); }
@@ -34,7 +36,7 @@ class RamTier final : public CacheTier {
       : file_(std::move(file)),
         block_(std::move(block)),
         memory_(file_ ? file_->bytes() : MutableBytes(block_.data(), block_.size())),
-        table_(memory_.first(table_bytes), false),
+        table_(memory_.first(table_bytes), {false, kSlab}),
         area_(memory_.subspan(table_bytes)),
         checked_(file_ ? std::make_unique<std::atomic<std::uint8_t>[]>(table_.slots()) : nullptr),
         warn_(std::move(warn)) {}
@@ -62,6 +64,10 @@ class RamTier final : public CacheTier {
   }
 
   void withdraw(const EntryKey& key) override { table_.withdraw(key); }
+
+  std::uint64_t free_bytes() const override {
+    return table_.capacity_bytes() - std::min(table_.capacity_bytes(), table_.used_bytes());
+  }
 
   TierState state() const override {
     return {"ram", memory_.size(),  memory_.size() - area_.size() + table_.used_bytes(), table_.entries(),

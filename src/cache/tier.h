@@ -48,6 +48,7 @@ class CacheTier {
   // What is cached here, in words, for people who look at it later.
   virtual void note(const std::string&) {}
 
+  virtual std::uint64_t free_bytes() const = 0;
   virtual TierState state() const = 0;
 };
 

@@ -22,6 +22,7 @@ Result<std::shared_ptr<Cache>> Cache::open(const CacheOptions& options) {
 Status TieredCache::prepare(const Use& use) {
   const std::lock_guard lock(mutex_);
   if (is_prepared_) return {};
+  processes_ = std::max(1u, use.processes);
   PENSTOCK_CHECK(open_tiers(use));
   is_prepared_ = true;
   return {};
@@ -78,6 +79,12 @@ Result<bool> TieredCache::add(const EntryKey& key, std::uint64_t bytes, const Ca
 
 void TieredCache::withdraw(const EntryKey& key) const {
   for (const CacheTierPtr& tier : tiers_) tier->withdraw(key);
+}
+
+std::uint64_t TieredCache::free_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const CacheTierPtr& tier : tiers_) bytes += std::min(tier->free_bytes(), UINT64_MAX - bytes);
+  return bytes / processes_;
 }
 
 void TieredCache::note(const std::string& words) const {

@@ -35,6 +35,8 @@ class TieredCache final : public Cache {
   Result<bool> add(const EntryKey& key, std::uint64_t bytes, const CacheTier::Fill& fill,
                    const CacheTier::Room& room) const;
   void withdraw(const EntryKey& key) const;
+  // Of this process's part of all tiers.
+  std::uint64_t free_bytes() const;
   // What is cached there, in words, for people who look at a folder later.
   void note(const std::string& words) const;
 
@@ -47,6 +49,7 @@ class TieredCache final : public Cache {
   const CacheOptions options_;
   mutable std::mutex mutex_;  // of making the tiers; afterwards they are only read
   bool is_prepared_ = false, is_charged_ = false;
+  std::uint32_t processes_ = 1;
   std::vector<CacheTierPtr> tiers_;
 };
 

@@ -70,6 +70,7 @@ class PipelineLoader final : public Loader {
     at_epoch_start_ = scheduler_->worker_stats();
     epoch_began_ = Clock::now();
     in_epoch_ = true;
+    if (cache_) cache_->start_epoch(slice_.batches() * options_.batch_size);
     scheduler_->start({epoch_, std::move(order), slice_});
     return {};
   }

@@ -134,6 +134,15 @@ Result<bool> SampleCache::add(const Subject& subject, const ObjectVersion& versi
   return cache_->add(subject.key, sizeof(EntryHead) + bytes, write, room);
 }
 
+void SampleCache::start_epoch(std::uint64_t samples) {
+  const auto pictures = std::ranges::count_if(fields_, [](const Field& field) { return field.keeps_pixels; });
+  admission_.start(samples * static_cast<std::uint64_t>(pictures));
+}
+
+bool SampleCache::wants_pixels(double share, std::uint64_t bytes) const {
+  return admission_.lets_in(share, bytes, cache_->free_bytes());
+}
+
 bool SampleCache::has_sample(std::uint64_t sample) const {
   for (const Field& field : fields_) {
     if (field.source_field < 0) continue;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/stats.h"
+#include "cache/admission.h"
 #include "cache/tiered_cache.h"
 #include "penstock/source.h"
 #include "plan/chunk_id.h"
@@ -54,6 +55,11 @@ class SampleCache {
   Result<bool> add(const Subject& subject, const ObjectVersion& version, std::uint64_t bytes,
                    const Fill& fill, const CacheTier::Room& room) const;
 
+  // An epoch of so many samples begins.
+  void start_epoch(std::uint64_t samples);
+  // Whether pixels are to be kept, of which this share is decoded anyway.
+  bool wants_pixels(double share, std::uint64_t bytes) const;
+
   // Whether nothing of the sample's fields has to be read.
   bool has_sample(std::uint64_t sample) const;
   bool has(const ChunkId& chunk) const { return cache_->has(chunk_key(chunk)); }
@@ -75,6 +81,7 @@ class SampleCache {
   const CacheForm form_;
   std::vector<Field> fields_;         // of the plan
   std::vector<EntryKey> array_keys_;  // of each chunked array
+  mutable Admission admission_;
 };
 
 // A number for all that a loader's entries depend on, but for the form: where two have the same, they share.

@@ -84,6 +84,9 @@ Result<View> SampleWorker::decode_and_keep(const FieldPlan& field, std::uint64_t
   if (!found) return std::unexpected(found.error());
   const auto part = field.program.plan_fixed_part(found->bytes, decoder_);
   if (!part) return std::unexpected(part.error());
+  const double share = field.program.share_decoded(*part, context_.draws);
+  if (!shared_.cache->wants_pixels(share, part->spec.bytes() + sizeof(EntryHead)))
+    return field.program.run_image(found->bytes, decoder_, context_);
   View view;
   const auto keep = [&](MutableBytes bytes, EntryHead& head) -> Status {
     const auto made = field.program.run_fixed_part(found->bytes, decoder_, context_);

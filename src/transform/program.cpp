@@ -44,17 +44,22 @@ void plan_axes(const Frame& frame, Context& context) {
             frame.window.height, frame.interpolation, frame.antialias);
 }
 
+// As the cache keeps pictures, and NumPy people arrays of them.
+bool is_three_bytes(const View& view) {
+  return view.is_image && view.dtype == DType::kUInt8 && view.affine.scale == nullptr &&
+         view.channels() == 3 && view.stride[1] == 3 && view.stride[2] == 1 && view.stride[0] > 0;
+}
+
 // The planned outputs from the view's pixels; a flip is only another order of outputs.
 Status resample_planned(const Frame& frame, View& view, Context& context) {
   if (frame.mirror_x) context.columns.reverse();
   if (frame.mirror_y) context.rows.reverse();
-  PENSTOCK_CHECK(make_packed(view, context));
+  if (!is_three_bytes(view)) PENSTOCK_CHECK(make_packed(view, context));
   const AxisPlan &columns = context.columns, &rows = context.rows;
-  const auto pixel = static_cast<std::size_t>(view.stride[1]);
-  const std::size_t items = pixel / size_of(view.dtype);
   const auto pass = [&](const AxisPlan& across, const AxisPlan& down) -> Status {
+    const std::size_t items = view.channels() == 1 ? 1 : 4, pixel = items * size_of(view.dtype);
     const auto row = context.scratch.get(
-        kScratchRow, static_cast<std::size_t>(across.end - across.begin) * items * sizeof(float));
+        kScratchRow, (static_cast<std::size_t>(across.end - across.begin) * items + 1) * sizeof(float));
     if (!row) return std::unexpected(row.error());
     int buffer = -1;
     const auto memory = context.pixels_beside(view, across.first.size() * down.first.size() * pixel, buffer);
@@ -192,6 +197,14 @@ Result<Program::FixedPart> Program::plan_fixed_part(ConstBytes encoded, ImageDec
   const int channels = kind_ == FieldKind::kMask || decode_.mode == ColorMode::kGrey ? 1 : 3;
   part.spec = {DType::kUInt8, {height, width, channels}};
   return part;
+}
+
+double Program::share_decoded(const FixedPart& part, Draws draws) const {
+  std::size_t next = 0;
+  const auto frame = plan_steps(next, ops_.size(), Frame(part.width, part.height), draws);
+  if (!frame) return 1;
+  return static_cast<double>(frame->source.width) * frame->source.height /
+         (static_cast<double>(part.width) * part.height);
 }
 
 Result<View> Program::run_from_fixed(const FixedPart& part, const std::byte* pixels, Context& context) const {

@@ -44,25 +44,28 @@ double filter_radius(Interpolation filter) {
 
 template <typename T>
 void resample_rows(const View& input, const AxisPlan& columns, const AxisPlan& rows, T* output,
-                   float* row_buffer, int items) {
+                   float* row_buffer, int items, int out_items) {
   const Kernels& k = kernels();
   const auto width = columns.first.size(), height = rows.first.size();
   const auto count = static_cast<std::size_t>(columns.end - columns.begin) * static_cast<std::size_t>(items);
   std::vector<const T*> taps(static_cast<std::size_t>(rows.taps));
   std::vector<int> first(columns.first);
   for (int& x : first) x -= columns.begin;
+  if (items == 3) row_buffer[count] = 0;  // read, and of no effect
   for (std::size_t y = 0; y < height; ++y) {
     for (int t = 0; t < rows.taps; ++t)
       taps[static_cast<std::size_t>(t)] =
           reinterpret_cast<const T*>(input.data + (rows.first[y] + t) * input.stride[0]) +
           static_cast<std::ptrdiff_t>(columns.begin) * items;
     const float* weights = rows.weights.data() + y * static_cast<std::size_t>(rows.taps);
-    T* out = output + y * width * static_cast<std::size_t>(items);
+    T* out = output + y * width * static_cast<std::size_t>(out_items);
     const int out_width = static_cast<int>(width);
     if constexpr (sizeof(T) == 1) {
       k.blend_rows_u8(taps.data(), weights, rows.taps, row_buffer, count);
-      (items == 4 ? k.blend_columns_x4_u8 : k.blend_columns_x1_u8)(
-          row_buffer, first.data(), columns.weights.data(), columns.taps, out, out_width);
+      (items == 4   ? k.blend_columns_x4_u8
+       : items == 3 ? k.blend_columns_x3_u8
+                    : k.blend_columns_x1_u8)(row_buffer, first.data(), columns.weights.data(), columns.taps,
+                                             out, out_width);
     } else {
       k.blend_rows_f32(taps.data(), weights, rows.taps, row_buffer, count);
       (items == 4 ? k.blend_columns_x4_f32 : k.blend_columns_x1_f32)(
@@ -160,11 +163,11 @@ void plan_axis(AxisPlan& plan, double box_begin, double box_size, int input_size
 View resample(const View& input, const AxisPlan& columns, const AxisPlan& rows, std::byte* output,
               float* row_buffer) {
   const auto item_bytes = static_cast<std::int64_t>(size_of(input.dtype));
-  const int items = static_cast<int>(input.stride[1] / item_bytes);
+  const int in_items = static_cast<int>(input.stride[1] / item_bytes), items = in_items == 1 ? 1 : 4;
   if (input.dtype == DType::kUInt8)
-    resample_rows(input, columns, rows, reinterpret_cast<std::uint8_t*>(output), row_buffer, items);
+    resample_rows(input, columns, rows, reinterpret_cast<std::uint8_t*>(output), row_buffer, in_items, items);
   else
-    resample_rows(input, columns, rows, reinterpret_cast<float*>(output), row_buffer, items);
+    resample_rows(input, columns, rows, reinterpret_cast<float*>(output), row_buffer, in_items, items);
   const auto width = static_cast<std::int64_t>(columns.first.size());
   return view_of_image(output, input.dtype, static_cast<std::int64_t>(rows.first.size()), width,
                        static_cast<int>(input.channels()), items, width * items * item_bytes);

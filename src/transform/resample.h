@@ -35,9 +35,9 @@ void plan_axis(AxisPlan& plan, double box_begin, double box_size, int input_size
 // A plan that changes nothing.
 AxisPlan plan_identity(int size);
 
-// `input` has four items a pixel or one, uint8 or float32, positive strides; `columns` and `rows`
-// count from its first pixel. The result is packed in `output`, which holds
-// rows x columns x items; `row_buffer` holds one row of the needed input as float.
+// `input` has four items a pixel or one, uint8 or float32, or three of uint8; positive strides; `columns` and
+// `rows` count from its first pixel. The result is packed in `output`, which holds rows x columns x items
+// (four, where the input has three); `row_buffer` holds one row of the needed input as float, and one more.
 View resample(const View& input, const AxisPlan& columns, const AxisPlan& rows, std::byte* output,
               float* row_buffer);
 

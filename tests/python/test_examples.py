@@ -57,6 +57,16 @@ def test_patches_are_learnt_and_put_together_again(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_cache_for_half_of_the_photos_answers_half_of_the_second_epoch_and_changes_no_pixel(tmp_path):
+    printed = run(tmp_path, "super_resolution.py")
+    check_that_it_learns(printed, epochs=4)
+    assert losses(printed)[:2] == losses(printed)[2:], printed
+    hits = re.search(r"it answered (\d+) of 144 look-ups \(by epoch: 0%, (\d+)%\)", printed)
+    assert hits and 28 <= int(hits[1]) <= 36 and 40 <= int(hits[2]) <= 50, printed
+    assert len(re.findall(r"^(?:no cache|\d+ MiB) +[0-9.]+ +[0-9.]+$", printed, re.MULTILINE)) == 2, printed
+
+
+@pytest.mark.slow
 def test_images_train_alike_from_a_folder_tar_and_tfrecord_shards(tmp_path):
     printed = [run(tmp_path, "train_images.py", "--epochs", 2, "--from", format)
                for format in ("folder", "tar", "tfrecord")]

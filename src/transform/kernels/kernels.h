@@ -22,6 +22,9 @@ struct Kernels {
   // (x4) or one (x1); rounded and clamped for uint8.
   void (*blend_columns_x4_u8)(const float* row, const int* first, const float* weights, int taps,
                               std::uint8_t* out, int count);
+  // The same of pixels of three items, to pixels of four; reads one item beyond the last.
+  void (*blend_columns_x3_u8)(const float* row, const int* first, const float* weights, int taps,
+                              std::uint8_t* out, int count);
   void (*blend_columns_x4_f32)(const float* row, const int* first, const float* weights, int taps, float* out,
                                int count);
   void (*blend_columns_x1_u8)(const float* row, const int* first, const float* weights, int taps,

@@ -59,28 +59,30 @@ inline void round_to_bytes(const float* __restrict in, std::uint8_t* __restrict 
   for (int i = 0; i < count; ++i) out[i] = static_cast<std::uint8_t>(static_cast<int>(clamp_byte(in[i])));
 }
 
-template <int kTaps>
-inline void columns_x4(const float* row, const int* first, const float* weights, int taps, float* out,
+// Pixels of kItems floats, of which four are taken: the fourth of three is the next pixel's, and not used.
+template <int kItems, int kTaps>
+inline void columns_of(const float* row, const int* first, const float* weights, int taps, float* out,
                        int count) {
   const int n = kTaps > 0 ? kTaps : taps;
   for (int x = 0; x < count; ++x) {
-    const float* from = row + 4 * static_cast<std::ptrdiff_t>(first[x]);
+    const float* from = row + kItems * static_cast<std::ptrdiff_t>(first[x]);
     Vec4 sum = load4(from) * weights[0];
-    for (int t = 1; t < n; ++t) sum += load4(from + 4 * t) * weights[t];
+    for (int t = 1; t < n; ++t) sum += load4(from + kItems * t) * weights[t];
     __builtin_memcpy(out + 4 * static_cast<std::ptrdiff_t>(x), &sum, 16);
     weights += n;
   }
 }
 
-void blend_columns_x4_f32(const float* row, const int* first, const float* weights, int taps, float* out,
-                          int count) {
+template <int kItems>
+void blend_columns_f32(const float* row, const int* first, const float* weights, int taps, float* out,
+                       int count) {
   switch (taps) {
-    case 1: return columns_x4<1>(row, first, weights, taps, out, count);
-    case 2: return columns_x4<2>(row, first, weights, taps, out, count);
-    case 3: return columns_x4<3>(row, first, weights, taps, out, count);
-    case 4: return columns_x4<4>(row, first, weights, taps, out, count);
-    case 5: return columns_x4<5>(row, first, weights, taps, out, count);
-    default: return columns_x4<0>(row, first, weights, taps, out, count);
+    case 1: return columns_of<kItems, 1>(row, first, weights, taps, out, count);
+    case 2: return columns_of<kItems, 2>(row, first, weights, taps, out, count);
+    case 3: return columns_of<kItems, 3>(row, first, weights, taps, out, count);
+    case 4: return columns_of<kItems, 4>(row, first, weights, taps, out, count);
+    case 5: return columns_of<kItems, 5>(row, first, weights, taps, out, count);
+    default: return columns_of<kItems, 0>(row, first, weights, taps, out, count);
   }
 }
 
@@ -186,6 +188,12 @@ void channel_to_u8(const std::uint8_t* pixels, int step, std::uint8_t* __restric
 }
 
 void pack_rgb_u8(const std::uint8_t* pixels, int step, std::uint8_t* __restrict out, std::size_t count) {
+  if (step == 4 && count > 0) {
+    // Four bytes at a time, of which the next pixel overwrites the last.
+    for (std::size_t i = 0; i + 1 < count; ++i) __builtin_memcpy(out + 3 * i, pixels + 4 * i, 4);
+    __builtin_memcpy(out + 3 * (count - 1), pixels + 4 * (count - 1), 3);
+    return;
+  }
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint8_t* p = pixels + static_cast<std::ptrdiff_t>(i) * step;
     out[3 * i] = p[0];
@@ -252,8 +260,9 @@ const Kernels KERNEL_SET = {
     KERNEL_NAME,
     blend_rows<std::uint8_t>,
     blend_rows<float>,
-    blend_columns_u8<4, blend_columns_x4_f32>,
-    blend_columns_x4_f32,
+    blend_columns_u8<4, blend_columns_f32<4>>,
+    blend_columns_u8<4, blend_columns_f32<3>>,
+    blend_columns_f32<4>,
     blend_columns_u8<1, blend_columns_x1_f32>,
     blend_columns_x1_f32,
     channel_to_f32,

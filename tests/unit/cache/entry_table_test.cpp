@@ -43,7 +43,7 @@ class SharedTable {
     });
     if (!file) throw std::runtime_error(file.error().describe());
     file_ = std::move(*file);
-    table_.emplace(file_->bytes().first(bytes), reuses_room);
+    table_.emplace(file_->bytes().first(bytes), EntryTable::Ways{reuses_room});
     area_ = file_->bytes().data() + bytes;
     area_offset_ = bytes;
   }
@@ -153,7 +153,7 @@ TEST(EntryTable, a_damaged_header_is_not_taken_for_a_table) {
   EXPECT_TRUE(EntryTable::is_formatted(memory));
   EXPECT_FALSE(EntryTable::is_formatted(ConstBytes(memory).first(memory.size() - 4096)));
   EXPECT_FALSE(EntryTable::is_formatted({}));
-  EXPECT_EQ(EntryTable(memory, false).machine(), this_machine());
+  EXPECT_EQ(EntryTable(memory, {}).machine(), this_machine());
 }
 
 TEST(EntryTable, the_file_lives_as_long_as_somebody_has_it) {

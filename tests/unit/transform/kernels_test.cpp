@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <span>
+
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -105,6 +108,18 @@ TEST(Kernels, blended_columns_have_the_same_bits_in_every_set) {
     compare<std::uint8_t>(4 * n, [&](const Kernels& k, std::uint8_t* out) {
       k.blend_columns_x4_u8(row.data(), first.data(), weights.data(), taps, out, count);
     });
+    // Three items a pixel give what four do, the fourth apart.
+    std::vector<float> three(static_cast<std::size_t>(width) * 3 + 1);
+    for (std::size_t x = 0; x < static_cast<std::size_t>(width); ++x)
+      std::copy_n(&row[4 * x], 3, &three[3 * x]);
+    std::vector<std::uint8_t> of_three(4 * n), of_four(4 * n);
+    const Sets sets;
+    for (const Kernels* k : std::span(sets.all, sets.count)) {
+      k->blend_columns_x3_u8(three.data(), first.data(), weights.data(), taps, of_three.data(), count);
+      k->blend_columns_x4_u8(row.data(), first.data(), weights.data(), taps, of_four.data(), count);
+      for (std::size_t x = 0; x < n; ++x)
+        ASSERT_TRUE(std::equal(&of_three[4 * x], &of_three[4 * x + 3], &of_four[4 * x])) << k->name;
+    }
     compare<float>(4 * n, [&](const Kernels& k, float* out) {
       k.blend_columns_x4_f32(row.data(), first.data(), weights.data(), taps, out, count);
     });
@@ -124,7 +139,7 @@ TEST(Kernels, channels_have_the_same_bits_in_every_set_forwards_and_backwards) {
     const auto bytes = random_bytes(draws, 4 * count);
     const float scale = static_cast<float>(draws.uniform(-0.1, 0.1)),
                 bias = static_cast<float>(draws.uniform(-3, 3));
-    for (const int step : {4, -4, 1, -1}) {
+    for (const int step : {4, -4, 3, -3, 1, -1}) {
       const std::uint8_t* start =
           step > 0 ? bytes.data() : bytes.data() + (count - 1) * static_cast<std::size_t>(-step);
       compare<float>(count, [&](const Kernels& k, float* out) {
@@ -145,14 +160,21 @@ TEST(Kernels, channels_have_the_same_bits_in_every_set_forwards_and_backwards) {
                     1e-5);
     }
     const float scales[3] = {scale, scale * 2, 1}, biases[3] = {bias, 0, -bias};
-    for (const int step : {4, -4}) {
-      const std::uint8_t* start = step > 0 ? bytes.data() : bytes.data() + (count - 1) * 4;
+    for (const int step : {4, -4, 3, -3}) {
+      const std::uint8_t* start =
+          step > 0 ? bytes.data() : bytes.data() + (count - 1) * static_cast<std::size_t>(-step);
       compare<std::uint8_t>(
           3 * count, [&](const Kernels& k, std::uint8_t* out) { k.pack_rgb_u8(start, step, out, count); });
       compare<float>(3 * count, [&](const Kernels& k, float* out) {
         k.pack_rgb_f32(start, step, out, count, scales, biases);
       });
     }
+    // There and back.
+    std::vector<std::uint8_t> three(3 * count), four(4 * count);
+    kernels().pack_rgb_u8(bytes.data(), 4, three.data(), count);
+    kernels().unpack_rgb_u8(three.data(), four.data(), count);
+    for (std::size_t x = 0; x < count; ++x)
+      ASSERT_TRUE(std::equal(&four[4 * x], &four[4 * x + 3], &bytes[4 * x])) << x;
   }
 }
 
