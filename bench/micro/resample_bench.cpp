@@ -35,7 +35,7 @@ void resample_rgb(benchmark::State& state) {
   AxisPlan plan;
   plan_axis(plan, 0, kIn, kIn, kOut, 0, kOut, Interpolation::kBilinear, state.range(0) != 0);
   std::vector<std::byte> out(std::size_t{4} * kOut * kOut);
-  std::vector<float> row(std::size_t{4} * kIn);
+  std::vector<float> row(4 * static_cast<std::size_t>(kIn + plan.taps));
   for (auto _ : state) {
     benchmark::DoNotOptimize(resample(view, plan, plan, out.data(), row.data()));
     benchmark::ClobberMemory();

@@ -32,7 +32,7 @@ struct Fingerprint {
   std::uint64_t operator()(const auto&) const { return hash; }
   std::uint64_t mix(std::initializer_list<int> numbers) const {
     std::uint64_t mixed = hash;
-    for (const int number : numbers) mixed = mix64(mixed ^ static_cast<std::uint64_t>(number));
+    for (const int number : numbers) mixed = mix64(mixed + static_cast<std::uint64_t>(number) + 1);
     return mixed;
   }
 };
@@ -59,7 +59,8 @@ Status resample_planned(const Frame& frame, View& view, Context& context) {
   const auto pass = [&](const AxisPlan& across, const AxisPlan& down) -> Status {
     const std::size_t items = view.channels() == 1 ? 1 : 4, pixel = items * size_of(view.dtype);
     const auto row = context.scratch.get(
-        kScratchRow, (static_cast<std::size_t>(across.end - across.begin) * items + 1) * sizeof(float));
+        kScratchRow,
+        static_cast<std::size_t>(across.end - across.begin + across.taps) * items * sizeof(float));
     if (!row) return std::unexpected(row.error());
     int buffer = -1;
     const auto memory = context.pixels_beside(view, across.first.size() * down.first.size() * pixel, buffer);

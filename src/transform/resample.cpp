@@ -51,11 +51,12 @@ void resample_rows(const View& input, const AxisPlan& columns, const AxisPlan& r
   std::vector<const T*> taps(static_cast<std::size_t>(rows.taps));
   std::vector<int> first(columns.first);
   for (int& x : first) x -= columns.begin;
-  if (items == 3) row_buffer[count] = 0;  // read, and of no effect
+  // Taps that stand past the end have no weight: what they read must only be a number.
+  std::fill_n(row_buffer + count, columns.taps * items, 0.0f);
   for (std::size_t y = 0; y < height; ++y) {
     for (int t = 0; t < rows.taps; ++t)
       taps[static_cast<std::size_t>(t)] =
-          reinterpret_cast<const T*>(input.data + (rows.first[y] + t) * input.stride[0]) +
+          reinterpret_cast<const T*>(input.data + std::min(rows.first[y] + t, rows.end - 1) * input.stride[0]) +
           static_cast<std::ptrdiff_t>(columns.begin) * items;
     const float* weights = rows.weights.data() + y * static_cast<std::size_t>(rows.taps);
     T* out = output + y * width * static_cast<std::size_t>(out_items);
@@ -142,22 +143,15 @@ void plan_axis(AxisPlan& plan, double box_begin, double box_size, int input_size
       plan.first[i] = from;
       plan.taps = std::max(plan.taps, used);
     }
-    // Close up: the widest output decides, and no window may reach past the input's end.
-    std::vector<float> line(static_cast<std::size_t>(plan.taps));
-    for (std::size_t i = 0; i < count; ++i) {
-      const int from = std::min(plan.first[i], input_size - plan.taps);
-      const int shift = plan.first[i] - from;
-      const float* const old = plan.weights.data() + i * static_cast<std::size_t>(room);
-      std::ranges::fill(line, 0.0f);
-      std::copy(old, old + plan.taps - shift, line.begin() + shift);
-      std::ranges::copy(line, plan.weights.begin() + static_cast<std::ptrdiff_t>(i) * plan.taps);
-      plan.first[i] = from;
-    }
+    // Close up: the widest output decides.
+    for (std::size_t i = 0; i < count; ++i)
+      std::copy_n(plan.weights.begin() + static_cast<std::ptrdiff_t>(i) * room, plan.taps,
+                  plan.weights.begin() + static_cast<std::ptrdiff_t>(i) * plan.taps);
     plan.weights.resize(count * static_cast<std::size_t>(plan.taps));
   }
   const auto [low, high] = std::ranges::minmax(plan.first);
   plan.begin = low;
-  plan.end = high + plan.taps;
+  plan.end = std::min(high + plan.taps, input_size);
 }
 
 View resample(const View& input, const AxisPlan& columns, const AxisPlan& rows, std::byte* output,

@@ -17,7 +17,7 @@ namespace penstock {
 struct AxisPlan {
   int taps = 0;                // inputs an output
   std::vector<int> first;      // first input of each output
-  std::vector<float> weights;  // taps for each output; zero where an output needs fewer
+  std::vector<float> weights;  // taps for each output; zero where an output needs fewer, or the input ends
 
   // The inputs that are read at all.
   int begin = 0, end = 0;
@@ -37,7 +37,9 @@ AxisPlan plan_identity(int size);
 
 // `input` has four items a pixel or one, uint8 or float32, or three of uint8; positive strides; `columns` and
 // `rows` count from its first pixel. The result is packed in `output`, which holds rows x columns x items
-// (four, where the input has three); `row_buffer` holds one row of the needed input as float, and one more.
+// (four, where the input has three); `row_buffer` holds one row of the needed input as float, and
+// columns.taps pixels more. Every output is summed in the same order whatever else is wanted: windows of one
+// resize agree to the last bit.
 View resample(const View& input, const AxisPlan& columns, const AxisPlan& rows, std::byte* output,
               float* row_buffer);
 

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "decode/npy.h"
+#include "transform/write_slot.h"
 
 namespace penstock {
 namespace {
@@ -37,6 +38,19 @@ Result<Tensor> run_on_image(const std::vector<std::byte>& encoded, const std::ve
   Worker worker;
   worker.context.draws = Draws(options.seed, options.epoch, options.position);
   ImageDecoder decoder;
+  if (options.in_two_parts) {
+    const auto part = program->plan_fixed_part(encoded, decoder);
+    if (!part) return std::unexpected(part.error());
+    const auto made = program->run_fixed_part(encoded, decoder, worker.context);
+    if (!made) return std::unexpected(made.error());
+    std::vector<std::byte> kept(part->spec.bytes());
+    copy_view(*made, kept.data(), view_of_array(kept.data(), part->spec));
+    Worker another;
+    another.context.draws = worker.context.draws;
+    const auto view = program->run_from_fixed(*part, kept.data(), another.context);
+    if (!view) return std::unexpected(view.error());
+    return store(*program, *view);
+  }
   const auto view = program->run_image(encoded, decoder, worker.context);
   if (!view) return std::unexpected(view.error());
   return store(*program, *view);

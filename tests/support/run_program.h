@@ -23,6 +23,7 @@ struct RunOptions {
   Layout layout = Layout::kNhwc;
   std::optional<DType> dtype;
   std::uint64_t seed = 0, epoch = 0, position = 0;
+  bool in_two_parts = false;  // as if the first part came from a cache
 };
 
 // An encoded image through its transforms to batch elements.

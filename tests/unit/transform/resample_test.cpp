@@ -66,7 +66,7 @@ void check(int in_width, int in_height, int items, int out_width, int out_height
   ASSERT_LE(rows.end, in_height);
   const int channels = items == 1 ? 1 : 3, out_items = items == 1 ? 1 : 4;
   std::vector<T> output(static_cast<std::size_t>(window.width * window.height * out_items));
-  std::vector<float> row(static_cast<std::size_t>((columns.end - columns.begin) * items) + 1);
+  std::vector<float> row(static_cast<std::size_t>((columns.end - columns.begin + columns.taps) * items));
   const DType dtype = sizeof(T) == 1 ? DType::kUInt8 : DType::kFloat32;
   const View view =
       view_of_image(reinterpret_cast<const std::byte*>(input.data()), dtype, in_height, in_width, channels,

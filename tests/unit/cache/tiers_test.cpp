@@ -1,0 +1,202 @@
+// The tiers in memory, and how they stand one after another.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "cache/lru_tier.h"
+#include "cache/ram_tier.h"
+#include "cache/tiered_cache.h"
+#include "support/temporary_folder.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kMiB = 1 << 20;
+
+EntryKey key(std::uint64_t number) { return {7, number}; }
+
+CacheTier::Room no_room() {
+  return [](std::size_t) -> Result<MutableBytes> { return fail(ErrorCode::kNoMemory, "not asked for"); };
+}
+
+CacheTier::Fill filled_with(std::uint64_t number) {
+  return [number](MutableBytes bytes) -> Status {
+    std::memset(bytes.data(), static_cast<int>(number), bytes.size());
+    return {};
+  };
+}
+
+bool add(CacheTier& tier, std::uint64_t number, std::uint64_t bytes) {
+  const auto added = tier.add(key(number), bytes, filled_with(number), no_room());
+  return added && *added == CacheTier::Added::kYes;
+}
+
+bool holds(CacheTier& tier, std::uint64_t number, std::uint64_t bytes) {
+  const auto found = tier.find(key(number), no_room());
+  if (!found || found->bytes.size() != bytes) return false;
+  return std::ranges::all_of(found->bytes, [&](std::byte b) { return b == static_cast<std::byte>(number); });
+}
+
+struct Warnings {
+  std::vector<std::string> messages;
+  Warn warn() {
+    return [this](const std::string& message) { messages.push_back(message); };
+  }
+};
+
+std::size_t files_in(const std::string& folder) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+
+TEST(RamTier, keeps_what_came_first_and_never_more_than_its_capacity) {
+  const TemporaryFolder folder;
+  auto tier = *open_ram_tier({"a", 4 * kMiB, 100, 1, nullptr, folder.path()});
+  for (std::uint64_t i = 0; i < 10; ++i) EXPECT_EQ(add(*tier, i, kMiB), i < 3) << "the table takes some too";
+  for (std::uint64_t i = 0; i < 10; ++i) EXPECT_EQ(holds(*tier, i, kMiB), i < 3);
+  EXPECT_TRUE(add(*tier, 10, 1000)) << "small ones still fit";
+  const TierState state = tier->state();
+  EXPECT_EQ(state.entries, 4u);
+  EXPECT_LE(state.used_bytes, state.capacity_bytes);
+  EXPECT_EQ(state.capacity_bytes, 4 * kMiB);
+  EXPECT_TRUE(state.is_shared);
+  EXPECT_EQ(files_in(folder.path()), 1u);
+  tier.reset();
+  EXPECT_EQ(files_in(folder.path()), 0u);
+}
+
+TEST(RamTier, is_one_for_all_who_give_the_same_name) {
+  const TemporaryFolder folder;
+  const RamTierOptions options{"a", 4 * kMiB, 100, 2, nullptr, folder.path()};
+  auto first = *open_ram_tier(options);
+  ASSERT_TRUE(add(*first, 1, 1000));
+  auto second = *open_ram_tier(options);
+  EXPECT_TRUE(holds(*second, 1, 1000));
+  const auto found = second->find(key(1), no_room());
+  ASSERT_NE(found->checked, nullptr);
+  EXPECT_EQ(*found->checked, 0) << "the second has not compared it with its object";
+  EXPECT_EQ(*first->find(key(1), no_room())->checked, 1) << "the first has made it";
+  const auto taken = second->add(key(1), 1000, filled_with(1), no_room());
+  EXPECT_EQ(*taken, CacheTier::Added::kTaken);
+  first.reset();
+  EXPECT_TRUE(holds(*second, 1, 1000));
+  EXPECT_TRUE(add(*second, 2, 1000));
+  auto other = *open_ram_tier({"b", 4 * kMiB, 100, 1, nullptr, folder.path()});
+  EXPECT_FALSE(holds(*other, 1, 1000));
+}
+
+TEST(RamTier, leaves_no_files_of_the_dead_behind) {
+  const TemporaryFolder folder;
+  const pid_t child = fork();
+  if (child == 0) {
+    auto tier = open_ram_tier({"dead", 4 * kMiB, 100, 1, nullptr, folder.path()});
+    _exit(tier ? 0 : 1);  // as if killed: nothing is cleaned up
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_EQ(status, 0);
+  ASSERT_EQ(files_in(folder.path()), 1u);
+  const auto tier = *open_ram_tier({"alive", 4 * kMiB, 100, 1, nullptr, folder.path()});
+  EXPECT_EQ(files_in(folder.path()), 1u);
+}
+
+TEST(RamTier, of_a_fork_leaves_the_file_to_the_parent) {
+  const TemporaryFolder folder;
+  auto tier = *open_ram_tier({"a", 4 * kMiB, 100, 1, nullptr, folder.path()});
+  const pid_t child = fork();
+  if (child == 0) {
+    tier.reset();
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+  EXPECT_EQ(files_in(folder.path()), 1u);
+  EXPECT_TRUE(add(*tier, 1, 1000));
+}
+
+TEST(RamTier, is_private_and_says_so_where_shared_memory_is_too_small) {
+  const TemporaryFolder folder;
+  Warnings warnings;
+  const std::uint64_t too_much = std::uint64_t{1} << 42;
+  auto tier = open_ram_tier({"a", too_much, 1000, 1 << 15, warnings.warn(), folder.path()});
+  ASSERT_TRUE(tier) << tier.error().describe();
+  ASSERT_EQ(warnings.messages.size(), 1u);
+  EXPECT_NE(warnings.messages[0].find("shared memory"), std::string::npos) << warnings.messages[0];
+  EXPECT_NE(warnings.messages[0].find(folder.path()), std::string::npos) << warnings.messages[0];
+  EXPECT_EQ((*tier)->state().capacity_bytes, too_much >> 15) << "its part of what was to be shared";
+  EXPECT_FALSE((*tier)->state().is_shared);
+  EXPECT_TRUE(add(**tier, 1, kMiB));
+  EXPECT_TRUE(holds(**tier, 1, kMiB));
+  EXPECT_EQ(files_in(folder.path()), 0u);
+}
+
+TEST(RamTier, is_private_where_somebody_elses_file_has_its_name) {
+  const TemporaryFolder folder;
+  Warnings warnings;
+  std::filesystem::create_directory(folder / ("penstock-1-" + std::to_string(geteuid()) + "-a"));
+  auto tier = open_ram_tier({"a", 4 * kMiB, 100, 1, warnings.warn(), folder.path()});
+  ASSERT_TRUE(tier) << tier.error().describe();
+  EXPECT_EQ(warnings.messages.size(), 1u);
+  EXPECT_TRUE(add(**tier, 1, 1000));
+}
+
+TEST(RamTier, refuses_sizes_that_make_no_sense) { EXPECT_FALSE(open_ram_tier({"a", 1000, 100, 1, nullptr})); }
+
+TEST(RamTier, keeps_the_room_of_what_could_not_be_made) {
+  const TemporaryFolder folder;
+  auto tier = *open_ram_tier({"a", 4 * kMiB, 100, 1, nullptr, folder.path()});
+  const auto fails = [](MutableBytes) -> Status { return fail(ErrorCode::kCorrupt, "bad picture"); };
+  const auto added = tier->add(key(1), kMiB, fails, no_room());
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().message, "bad picture");
+  const std::uint64_t used = tier->state().used_bytes;
+  EXPECT_TRUE(add(*tier, 1, kMiB));
+  EXPECT_EQ(tier->state().used_bytes, used);
+  tier->withdraw(key(1));
+  EXPECT_FALSE(tier->has(key(1)));
+}
+
+TEST(LruTier, throws_out_what_was_unused_longest) {
+  const auto tier = make_lru_tier(3000);
+  for (std::uint64_t i = 0; i < 3; ++i) EXPECT_TRUE(add(*tier, i, 1000));
+  const auto held = tier->find(key(0), no_room());
+  EXPECT_TRUE(add(*tier, 3, 1000));
+  EXPECT_TRUE(holds(*tier, 0, 1000));
+  EXPECT_FALSE(tier->has(key(1)));
+  EXPECT_TRUE(add(*tier, 4, 3000));
+  EXPECT_EQ(tier->state().entries, 1u);
+  EXPECT_TRUE(std::ranges::all_of(held->bytes, [](std::byte b) { return b == std::byte{0}; }))
+      << "still held";
+  EXPECT_FALSE(add(*tier, 5, 3001));
+  tier->withdraw(key(4));
+  EXPECT_EQ(tier->state().used_bytes, 0u);
+}
+
+TEST(TieredCache, wants_a_size_and_makes_its_tiers_for_the_first_who_uses_it) {
+  EXPECT_FALSE(Cache::open({}));
+  EXPECT_FALSE(Cache::open({.disk_folder = "x"}));
+  EXPECT_FALSE(Cache::open({.disk_bytes = 5}));
+  EXPECT_FALSE(
+      Cache::open({.ram_bytes = kMiB, .disk_folder = "x", .disk_bytes = 5, .policy = CachePolicy::kLru}));
+  const auto cache = std::static_pointer_cast<TieredCache>(*Cache::open({.ram_bytes = 8 * kMiB}));
+  EXPECT_TRUE(cache->tiers().empty());
+  EXPECT_EQ(cache->take_charge(4), 2 * kMiB);
+  EXPECT_EQ(cache->take_charge(4), 0u) << "counted once a process";
+  const auto identity = static_cast<std::uint64_t>(getpid());
+  ASSERT_TRUE(cache->prepare({identity, 10, 1}));
+  ASSERT_TRUE(cache->prepare({identity + 1, 20, 1}));
+  ASSERT_EQ(cache->tiers().size(), 1u);
+  EXPECT_TRUE(*cache->add(key(1), 100, filled_with(1), no_room()));
+  EXPECT_FALSE(*cache->add(key(1), 100, filled_with(1), no_room()));
+  EXPECT_TRUE(cache->has(key(1)));
+  EXPECT_EQ(cache->find(key(1), no_room())->tier, 0u);
+  cache->withdraw(key(1));
+  EXPECT_FALSE(cache->has(key(1)));
+}
+
+}  // namespace
+}  // namespace penstock
