@@ -24,13 +24,6 @@ std::string from_here(const std::string& path) {
 
 std::string number(std::int64_t value) { return value < 0 ? "" : fmt::format("{}", value); }
 
-// Names come from the data: they must not move the cursor.
-std::string printable(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
-  return text;
-}
-
 Line line_of(const BadRow& row) {
   const Where& where = row.error.where;
   const std::string file = from_here(where.uri);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace penstock::cli {
@@ -31,6 +32,12 @@ std::string format_percent(double share) {
   if (share > 0 && share < 0.01) return "< 1 %";
   if (share < 1 && share > 0.99) return "99 %";
   return fmt::format("{:.0f} %", share * 100);
+}
+
+std::string printable(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
+  return text;
 }
 
 }  // namespace penstock::cli

@@ -1,4 +1,4 @@
-// Numbers for people.
+// Numbers and names for people.
 #pragma once
 
 #include <cstdint>
@@ -10,5 +10,6 @@ std::string with_commas(double number);  // "1,020", rounded
 inline std::string with_commas(std::uint64_t number) { return with_commas(static_cast<double>(number)); }
 std::string format_seconds(double seconds);  // "71 ms", "3.2 s", "4 min 05 s"
 std::string format_percent(double share);    // "78 %"; "< 1 %" is not zero
+std::string printable(std::string text);     // names come from the data: they must not move the cursor
 
 }  // namespace penstock::cli

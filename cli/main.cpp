@@ -78,8 +78,8 @@ int main_of(int argc, char** argv) {
   app.set_help_flag("-h,--help", "Print this text and exit");
   app.footer(kFooter);
   app.get_formatter()->column_width(34);
-  const std::vector<Command> commands = {add_demo(app), add_inspect(app), add_bench(app), add_verify(app),
-                                         add_statistics(app)};
+  const std::vector<Command> commands = {add_demo(app),   add_inspect(app),    add_bench(app),
+                                         add_verify(app), add_statistics(app), add_cache(app)};
 
   const std::string first = argc > 1 ? argv[1] : "";
   if (first.empty()) {

@@ -140,7 +140,21 @@ bool EntryTable::is_formatted(ConstBytes memory) {
 void EntryTable::make_usable(MutableBytes memory) {
   auto& header = *reinterpret_cast<Header*>(memory.data());
   make_mutex(header.mutex);
+  if (header.machine != 0 && header.machine != this_machine()) EntryTable(memory, {}).recount();
   header.machine = this_machine();
+}
+
+void EntryTable::recount() {
+  std::uint64_t used = header_.used_bytes, ready = 0;
+  for (const Slot& slot : slots_) {
+    const Kind kind = kind_of(slot.state);
+    ready += kind == kReady ? 1 : 0;
+    if (kind != kEmpty && slot.room <= header_.capacity_bytes &&
+        slot.offset <= header_.capacity_bytes - slot.room)
+      used = std::max(used, slot.offset + slot.room);
+  }
+  header_.used_bytes = used;
+  header_.entries = ready;
 }
 
 EntryTable::EntryTable(MutableBytes memory, const Ways& ways)
@@ -161,7 +175,8 @@ std::optional<EntryPlace> EntryTable::find(const EntryKey& key) const {
   const Slot* slot = slot_of(key);
   if (slot == nullptr) return std::nullopt;
   const std::uint32_t state = slot->state.load(std::memory_order_acquire);
-  if (kind_of(state) != kReady) return std::nullopt;
+  // It was empty a moment ago, maybe, and is another's now.
+  if (kind_of(state) != kReady || slot->key != key) return std::nullopt;
   const EntryPlace place{
       static_cast<std::uint64_t>(slot - slots_.data()), slot->offset.load(std::memory_order_relaxed),
       slot->length.load(std::memory_order_relaxed), slot->crc.load(std::memory_order_relaxed)};
@@ -243,7 +258,8 @@ bool EntryTable::withdraw(const EntryKey& key) {
   Slot* slot = slot_of(key);
   if (slot == nullptr) return false;
   std::uint32_t state = slot->state.load(std::memory_order_acquire);
-  if (kind_of(state) != kReady || !slot->state.compare_exchange_strong(state, next_state(state, kWithdrawn)))
+  if (kind_of(state) != kReady || slot->key != key ||
+      !slot->state.compare_exchange_strong(state, next_state(state, kWithdrawn)))
     return false;
   header_.entries.fetch_sub(1);
   return true;

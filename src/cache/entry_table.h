@@ -33,7 +33,7 @@ class EntryTable {
   static void format(MutableBytes memory, std::uint64_t capacity_bytes);
   // Whether format() made it, by a build that lays it out alike.
   static bool is_formatted(ConstBytes memory);
-  // Where nobody else has it: a mutex that a dead machine left locked is made anew.
+  // Where nobody else has it: a mutex that a dead machine left locked is made anew, and so are its counts.
   static void make_usable(MutableBytes memory);
 
   struct Ways {
@@ -81,6 +81,8 @@ class EntryTable {
   Slot* slot_of(const EntryKey& key) const;  // the one that has it, or the empty one it belongs in
   std::expected<Claim, Refusal> claim_locked(const EntryKey& key, std::uint64_t length, const Back& back);
   std::optional<std::uint64_t> take_room(std::uint64_t length, const Back& back);
+  // A machine that stopped may have kept older counts than slots: no room must be given twice.
+  void recount();
 
   Header& header_;
   const std::span<Slot> slots_;

@@ -8,9 +8,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <utility>
+
+#include "cache/descriptor.h"
 
 namespace penstock {
 namespace {
@@ -21,33 +22,16 @@ constexpr int kTries = 100;  // others may remove the file between two of our st
 
 Where at(const std::string& path) { return {path, -1, -1, -1}; }
 
-std::unexpected<Error> failed(const std::string& what, const std::string& path) {
-  const int why = errno;
-  const ErrorCode code = why == ENOSPC || why == ENOMEM || why == EDQUOT ? ErrorCode::kNoMemory
-                         : why == EACCES || why == EPERM || why == EROFS ? ErrorCode::kNoAccess
-                                                                         : ErrorCode::kIo;
-  return fail(code, fmt::format("{} ({})", what, std::strerror(why)), at(path));
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
-
 // Is the open file still the one of that name?
 bool is_still_there(int fd, const std::string& path) {
   struct stat mine{}, named{};
   return fstat(fd, &mine) == 0 && stat(path.c_str(), &named) == 0 && mine.st_ino == named.st_ino &&
          mine.st_dev == named.st_dev;
+}
+
+bool has_bytes(int fd, std::uint64_t bytes) {
+  struct stat status{};
+  return fstat(fd, &status) == 0 && static_cast<std::uint64_t>(status.st_size) == bytes;
 }
 
 }  // namespace
@@ -65,31 +49,31 @@ Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, 
                                                        const Prepare& prepare) {
   for (int attempt = 0; attempt < kTries; ++attempt) {
     Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (file.get() < 0) return failed("cannot open", path);
+    if (file.get() < 0) return system_failure("cannot open", path);
+    const bool is_alone = flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+    if (!is_alone && flock(file.get(), LOCK_SH) != 0) return system_failure("cannot lock", path);
     struct stat status{};
-    if (fstat(file.get(), &status) != 0) return failed("cannot look at it", path);
+    if (fstat(file.get(), &status) != 0) return system_failure("cannot look at it", path);
     if (status.st_uid != geteuid() || !S_ISREG(status.st_mode))
       return fail(ErrorCode::kNoAccess, "belongs to somebody else", at(path));
-    const bool is_alone = flock(file.get(), LOCK_EX | LOCK_NB) == 0;
-    if (!is_alone && flock(file.get(), LOCK_SH) != 0) return failed("cannot lock", path);
     if (!is_still_there(file.get(), path)) continue;
     if (is_alone && static_cast<std::uint64_t>(status.st_size) != bytes &&
         (ftruncate(file.get(), 0) != 0 || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0))
-      return failed("cannot make room", path);
-    if (fstat(file.get(), &status) != 0) return failed("cannot look at it", path);
+      return system_failure("cannot make room", path);
+    if (fstat(file.get(), &status) != 0) return system_failure("cannot look at it", path);
     if (static_cast<std::uint64_t>(status.st_size) != bytes)
       return fail(ErrorCode::kChanged, fmt::format("has {} bytes, {} expected", status.st_size, bytes),
                   at(path));
     void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-    if (address == MAP_FAILED) return failed("cannot map", path);
+    if (address == MAP_FAILED) return system_failure("cannot map", path);
     std::unique_ptr<SharedFile> shared(
         new SharedFile(path, file.release(), static_cast<std::byte*>(address), bytes, removed_by_last));
     if (!is_alone) return shared;
     PENSTOCK_CHECK(shared->back(0, backed_bytes));
     PENSTOCK_CHECK(prepare(shared->bytes()));
-    // Between the two locks another may have it alone, and remove it.
-    if (flock(shared->fd_, LOCK_SH) != 0) return failed("cannot lock", path);
-    if (is_still_there(shared->fd_, path)) return shared;
+    // Between the two locks another may have it alone, and remove it or make it another size.
+    if (flock(shared->fd_, LOCK_SH) != 0) return system_failure("cannot lock", path);
+    if (is_still_there(shared->fd_, path) && has_bytes(shared->fd_, bytes)) return shared;
   }
   return fail(ErrorCode::kIo, "is removed again and again", at(path));
 }
@@ -114,7 +98,7 @@ Status SharedFile::back(std::uint64_t offset, std::uint64_t bytes) const {
   } while (error == EINTR);
   if (error == 0) return {};
   errno = error;
-  return failed(fmt::format("no room for {} more bytes", bytes), path_);
+  return system_failure(fmt::format("no room for {} more bytes", bytes), path_);
 }
 
 std::size_t remove_abandoned(const std::string& folder, const std::string& prefix) {

@@ -498,7 +498,7 @@ def test_a_keyword_like_no_other_lists_them(flat):
     {"seed": -1}, {"threads": 0}, {"threads": 10**6}, {"prefetch": 0}, {"memory": "lots"}, {"memory": -5},
     {"memory": "12GB GB"}, {"memory": 0}, {"on_error": "ignore"}, {"max_skip": 2}, {"max_skip": -0.1},
     {"max_skip": float("nan")}, {"output": "tensorflow"}, {"dtype": "float33"}, {"layout": "CHW"}, {"kind": "parquet"},
-    {"device": "cuda:0"}, {"cache": "1GiB"}, {"collate": "padded"}, {"fields": ["imge"]}, {"fields": ["image", "image"]},
+    {"device": "cuda:0"}, {"cache": "1 gig"}, {"cache": "1KiB"}, {"cache_form": "raw"}, {"collate": "padded"}, {"fields": ["imge"]}, {"fields": ["image", "image"]},
     {"fields": {"x": "imag"}}, {"transform": {"imag": []}},
     {"layout": "channels_last", "output": "numpy"}, {"dtype": "bfloat16", "output": "numpy"}, {"fields": []}])
 def test_wrong_values_are_value_errors(flat, options):

@@ -148,7 +148,7 @@ def test_stats_have_the_promised_keys(classes):
     for stage in stats["stages"].values():
         assert set(stage) == {"seconds", "items", "bytes", "wait_seconds"}
     assert stats["first_batch_seconds"] > 0 and isinstance(stats["bottleneck"], str)
-    assert set(stats["cache"]) == {"hits", "misses", "hit_ratio", "tiers"}
+    assert set(stats["cache"]) == {"hits", "misses", "hit_ratio", "tiers", "form", "damaged"}
 
 
 def test_peak_rss_stays_within_the_budget_also_where_types_are_converted(tmp_path):

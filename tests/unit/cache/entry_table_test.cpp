@@ -156,6 +156,31 @@ TEST(EntryTable, a_damaged_header_is_not_taken_for_a_table) {
   EXPECT_EQ(EntryTable(memory, {}).machine(), this_machine());
 }
 
+TEST(EntryTable, what_is_not_there_is_not_found_while_others_add) {
+  constexpr std::uint64_t kTables = 10'000, kEach = 30;
+  const std::uint64_t bytes = EntryTable::bytes_for(kEach);
+  const MemoryBlock memory = MemoryBlock::allocate(kTables * bytes);
+  const auto table = [&](std::uint64_t number) {
+    return EntryTable({memory.data() + number * bytes, bytes}, {});
+  };
+  for (std::uint64_t i = 0; i < kTables; ++i)
+    EntryTable::format({memory.data() + i * bytes, bytes}, kCapacity);
+  // The reader asks for others than are added, but in the same few slots.
+  std::atomic<std::uint64_t> current = 0, found = 0;
+  std::jthread reader([&] {
+    for (std::uint64_t i = 0, at = 0; (at = current.load()) < kTables; ++i)
+      if (table(at).find({2, i % 1000})) ++found;
+  });
+  for (std::uint64_t i = 0; i < kTables; current = ++i)
+    for (std::uint64_t n = 0; n < kEach; ++n) {
+      const auto claim = table(i).claim({1, n}, 10, [](auto, auto) { return true; });
+      ASSERT_TRUE(claim);
+      table(i).publish(*claim, 0);
+    }
+  reader.join();
+  EXPECT_EQ(found, 0u);
+}
+
 TEST(EntryTable, the_file_lives_as_long_as_somebody_has_it) {
   const TemporaryFolder folder;
   const std::string path = folder / "t";

@@ -1,0 +1,178 @@
+#include "cache/disk_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "cache/entry_table.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPrefix = "penstock-cache-";
+constexpr int kVersion = 1;
+
+// Who only looks at a folder, or removes it, holds its lock for a moment.
+constexpr int kTries = 50;
+constexpr auto kBetweenTries = std::chrono::milliseconds(20);
+
+// The table has places for as many entries as are expected, of a mean size between these: other data may
+// come into the same folder, and the table is to be small beside the entries.
+constexpr std::uint64_t kMostMeanBytes = 64 << 10, kLeastMeanBytes = 512;
+
+std::uint64_t index_bytes(const DiskTierOptions& options) {
+  return EntryTable::bytes_for(std::clamp(options.expected_entries, options.capacity_bytes / kMostMeanBytes,
+                                          options.capacity_bytes / kLeastMeanBytes));
+}
+
+Where at(const std::string& path) { return {path, -1, -1, -1}; }
+
+// Nobody else may put files into it.
+Status make_folder(const std::string& folder, const std::string& path) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    errno = error.value();
+    return system_failure("cannot make the folder", folder);
+  }
+  struct stat status{};
+  if ((mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) || lstat(path.c_str(), &status) != 0)
+    return system_failure("cannot make the folder", path);
+  if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid())
+    return fail(ErrorCode::kNoAccess, "belongs to somebody else", at(path));
+  return {};
+}
+
+class Opening {
+ public:
+  explicit Opening(const DiskTierOptions& options)
+      : options_(options),
+        path_(disk_folder_path(options.folder)),
+        index_path_(path_ + "/" + kIndexFile),
+        new_index_bytes_(index_bytes(options)) {}
+
+  Result<DiskFolder> run() {
+    Error why;
+    for (int attempt = 0; attempt < kTries; ++attempt) {
+      if (attempt > 0) std::this_thread::sleep_for(kBetweenTries);
+      auto opened = open_once();
+      if (opened) return opened;
+      why = std::move(opened).error();
+      // Removed, or made anew, by others between two of our steps.
+      const bool may_pass = why.code == ErrorCode::kNotFound || why.code == ErrorCode::kChanged;
+      if (!may_pass && !why.retryable) break;
+    }
+    return std::unexpected(std::move(why));
+  }
+
+ private:
+  Result<DiskFolder> open_once() {
+    PENSTOCK_CHECK(make_folder(options_.folder, path_));
+    struct stat status{};
+    const bool may_be_kept = !std::exchange(is_useless_, false) && stat(index_path_.c_str(), &status) == 0 &&
+                             static_cast<std::uint64_t>(status.st_size) >= EntryTable::bytes_for(1);
+    const std::uint64_t bytes = may_be_kept ? static_cast<std::uint64_t>(status.st_size) : new_index_bytes_;
+    // One that was used before has its pages: asking for them again would write them all.
+    const bool is_backed = may_be_kept && status.st_blocks * 512 >= status.st_size;
+    data_ = Descriptor();
+    auto index = SharedFile::attach(index_path_, bytes, is_backed ? EntryTable::bytes_for(1) : bytes, false,
+                                    [this](MutableBytes memory) { return prepare(memory); });
+    if (!index) return std::unexpected(std::move(index).error());
+    if (data_.get() < 0) PENSTOCK_CHECK(open_data(0));
+    const MutableBytes memory = (*index)->bytes();
+    if (!EntryTable::is_formatted(memory))
+      return wait_for(ErrorCode::kCorrupt, "is damaged, and another process has it in use");
+    if (EntryTable(memory, {}).machine() != this_machine())
+      return wait_for(ErrorCode::kNoAccess, "another machine has it in use");
+    futimens(data_.get(), nullptr);  // when it was used last
+    return DiskFolder{path_, std::move(*index), std::move(data_)};
+  }
+
+  Result<DiskFolder> wait_for(ErrorCode code, std::string message) const {
+    return std::unexpected(Error{code, std::move(message), at(path_), true});
+  }
+
+  Status open_data(int how) {
+    const std::string path = path_ + "/" + kDataFile;
+    data_ = Descriptor(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | how, 0600));
+    if (data_.get() < 0) return system_failure("cannot open", path);
+    return {};
+  }
+
+  // Nobody else has it now.
+  Status prepare(MutableBytes memory) {
+    PENSTOCK_CHECK(open_data(O_CREAT));
+    if (EntryTable::is_formatted(memory)) {
+      EntryTable::make_usable(memory);
+      EntryTable table(memory, {});
+      if (can_be_kept(table)) {
+        table.set_capacity(options_.capacity_bytes);
+        return {};
+      }
+    }
+    is_useless_ = memory.size() != new_index_bytes_;
+    if (is_useless_) return fail(ErrorCode::kChanged, "has the size of another cache", at(index_path_));
+    std::error_code ignored;
+    fs::remove(path_ + "/" + kContentsFile, ignored);
+    if (ftruncate(data_.get(), 0) != 0) return system_failure("cannot empty it", path_ + "/" + kDataFile);
+    EntryTable::format(memory, options_.capacity_bytes);
+    return {};
+  }
+
+  bool can_be_kept(const EntryTable& table) const {
+    const std::uint64_t used = table.used_bytes();
+    // A file that only ends too early still has the entries before its end.
+    struct stat status{};
+    if (fstat(data_.get(), &status) != 0 || (status.st_size == 0 && used > 0)) return false;
+    if (used <= options_.capacity_bytes) return true;
+    if (options_.warn)
+      options_.warn(fmt::format("the cache in {} has {} MiB, and may have {} from now on: it is made anew",
+                                options_.folder, used >> 20, options_.capacity_bytes >> 20));
+    return false;
+  }
+
+  const DiskTierOptions& options_;
+  const std::string path_, index_path_;
+  const std::uint64_t new_index_bytes_;
+  bool is_useless_ = false;  // the index that is there
+  Descriptor data_;
+};
+
+}  // namespace
+
+std::string disk_folder_path(const std::string& folder) {
+  return (fs::path(folder) / fmt::format("{}{}", kPrefix, kVersion)).string();
+}
+
+Result<std::vector<std::string>> disk_folder_paths(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const std::string version = name.starts_with(kPrefix) ? name.substr(std::string(kPrefix).size()) : "";
+    std::error_code ignored;
+    if (!version.empty() && version.find_first_not_of("0123456789") == std::string::npos &&
+        entry->symlink_status(ignored).type() == fs::file_type::directory)
+      paths.push_back(entry->path().string());
+  }
+  if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory) {
+    errno = error.value();
+    return system_failure("cannot list", folder);
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+Result<DiskFolder> open_disk_folder(const DiskTierOptions& options) { return Opening(options).run(); }
+
+}  // namespace penstock

@@ -1,0 +1,172 @@
+#include "cache/disk_tier.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/crc32c.h"
+#include "cache/contents_file.h"
+#include "cache/disk_folder.h"
+#include "cache/entry_table.h"
+
+namespace penstock {
+namespace {
+
+bool read_whole(int file, MutableBytes bytes, std::uint64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t got = pread(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
+  return true;
+}
+
+// 0, or what errno says.
+int write_whole(int file, ConstBytes bytes, std::uint64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t written = pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return written < 0 ? errno : EIO;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    offset += static_cast<std::uint64_t>(written);
+  }
+  return 0;
+}
+
+// The file has this range from now on. 0, or what errno says.
+int back(int file, std::uint64_t offset, std::uint64_t bytes) {
+  struct stat before{};
+  if (fstat(file, &before) != 0) return errno;
+  int error = 0;
+  do error = fallocate(file, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+  while (error == EINTR);
+  // Not all file systems can: there the disk turns out to be full when it is written to.
+  if (error == EOPNOTSUPP || error == ENOSYS) return 0;
+  // What was to be had of the range is left to others.
+  if (error != 0 && ftruncate(file, before.st_size) != 0) return errno;
+  return error;
+}
+
+bool is_entry(const EntryKey& key, ConstBytes bytes, std::uint32_t crc) {
+  EntryHead head;
+  if (bytes.size() < sizeof head || crc32c(bytes) != crc) return false;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  return head.key == key && head.bytes <= bytes.size() - sizeof head;
+}
+
+class DiskTier final : public CacheTier {
+ public:
+  DiskTier(const DiskTierOptions& options, DiskFolder folder)
+      : options_(options),
+        folder_(std::move(folder)),
+        table_(folder_.index->bytes(), {.reuses_room = true}),
+        checked_(MemoryBlock::allocate(table_.slots())) {}
+
+  bool has_memory() const { return checked_.size() >= table_.slots(); }
+
+  std::optional<Found> find(const EntryKey& key, const Room& room) override {
+    // Once more: while it was read, somebody may have withdrawn it and written it again.
+    MutableBytes memory;
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      const auto place = table_.find(key);
+      if (!place) return std::nullopt;
+      if (place->offset + place->length > table_.used_bytes()) break;  // no room for what damage asks for
+      if (memory.size() != place->length) {
+        const auto given = room(place->length);
+        if (!given) return std::nullopt;
+        memory = given->first(place->length);
+      }
+      if (read_whole(folder_.data.get(), memory, place->offset) && is_entry(key, memory, place->crc))
+        return Found{memory, nullptr, checked(place->slot)};
+    }
+    if (table_.withdraw(key)) damaged_.fetch_add(1, std::memory_order_relaxed);
+    return std::nullopt;
+  }
+
+  bool has(const EntryKey& key) const override { return table_.find(key).has_value(); }
+
+  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room) override {
+    if (cannot_write_.load(std::memory_order_relaxed)) return Added::kNoRoom;
+    int refused = 0;
+    const auto claim = table_.claim(key, bytes, [&](std::uint64_t offset, std::uint64_t more) {
+      refused = back(folder_.data.get(), offset, more);
+      return refused == 0;
+    });
+    if (refused != 0) stop_writing(refused);  // not before: others waited for the table
+    if (!claim) return claim.error() == EntryTable::Refusal::kTaken ? Added::kTaken : Added::kNoRoom;
+    auto added = write_entry(*claim, bytes, fill, room);
+    if (!added || *added != Added::kYes) table_.give_up(*claim);
+    return added;
+  }
+
+  void withdraw(const EntryKey& key) override { table_.withdraw(key); }
+
+  void note(const std::string& words) override { note_contents(folder_.path + "/" + kContentsFile, words); }
+
+  std::uint64_t free_bytes() const override {
+    if (cannot_write_.load(std::memory_order_relaxed)) return 0;
+    return table_.capacity_bytes() - std::min(table_.capacity_bytes(), table_.used_bytes());
+  }
+
+  TierState state() const override {
+    return {"disk", table_.capacity_bytes(), table_.used_bytes(), table_.entries(), damaged_.load(), true};
+  }
+
+ private:
+  Result<Added> write_entry(const EntryTable::Claim& claim, std::uint64_t bytes, const Fill& fill,
+                            const Room& room) {
+    // A damaged table must not make the file larger than it may be.
+    if (claim.offset > table_.capacity_bytes() - bytes) return Added::kNoRoom;
+    const auto memory = room(bytes);
+    if (!memory) return Added::kNoRoom;
+    if (auto filled = fill(*memory); !filled) return std::unexpected(std::move(filled).error());
+    if (const int refused = write_whole(folder_.data.get(), *memory, claim.offset); refused != 0) {
+      stop_writing(refused);
+      return Added::kNoRoom;
+    }
+    checked(claim.slot)->store(1, std::memory_order_relaxed);
+    table_.publish(claim, crc32c(*memory));
+    return Added::kYes;
+  }
+
+  void stop_writing(int why) {
+    if (cannot_write_.exchange(true) || !options_.warn) return;
+    const bool is_full = why == ENOSPC || why == EDQUOT || why == EFBIG;
+    options_.warn(
+        fmt::format("{}: nothing more is cached there: {}",
+                    is_full ? "the disk is full" : fmt::format("cannot write ({})", std::strerror(why)),
+                    options_.folder));
+  }
+
+  std::atomic<std::uint8_t>* checked(std::uint64_t slot) const {
+    static_assert(sizeof(std::atomic<std::uint8_t>) == 1);
+    return reinterpret_cast<std::atomic<std::uint8_t>*>(checked_.data() + slot);
+  }
+
+  const DiskTierOptions options_;
+  const DiskFolder folder_;
+  EntryTable table_;
+  const MemoryBlock checked_;  // a byte a slot; memory only for those that were touched
+  std::atomic<std::uint64_t> damaged_ = 0;
+  std::atomic<bool> cannot_write_ = false;
+};
+
+}  // namespace
+
+Result<CacheTierPtr> open_disk_tier(const DiskTierOptions& options) {
+  auto folder = open_disk_folder(options);
+  if (!folder) return std::unexpected(std::move(folder).error());
+  auto tier = std::make_unique<DiskTier>(options, std::move(*folder));
+  if (!tier->has_memory())
+    return fail(ErrorCode::kNoMemory, "no memory for a cache of that size", {options.folder, -1, -1, -1});
+  return tier;
+}
+
+}  // namespace penstock
