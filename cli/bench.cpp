@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/stats.h"
 #include "checks.h"
 #include "command.h"
 #include "epoch_run.h"
@@ -34,16 +35,17 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  penstock bench data/train --batch 128 --threads 8\n"
     "  penstock bench data/train --sleep 0.2 --json >> results.jsonl\n"
+    "  penstock bench data/train --cache 8GiB --epochs 3\n"
     "  penstock bench era5.zarr --variables t2m --sample-dim time --batch 16";
 
 struct Options {
   SourceOption source;
-  std::uint64_t batch = 64, epochs = 2, limit_batches = 0, seed = 0, memory_bytes = 0;
+  std::uint64_t batch = 64, epochs = 2, limit_batches = 0, seed = 0, memory_bytes = 0, cache_bytes = 0;
   unsigned threads = 0;
   std::string transform;  // "": train for images, none for arrays
   int size = 224;
   bool antialias = true, shuffle = false, no_shuffle = false, json = false;
-  std::string dtype, layout = "NCHW";
+  std::string dtype, layout = "NCHW", cache_form = "auto";
   double sleep_seconds = 0;
 };
 
@@ -72,6 +74,16 @@ Result<LoaderOptions> loader_options(const Options& options, const Source& sourc
   loader.shuffle = options.shuffle ? ShuffleMode::kAuto : ShuffleMode::kOff;
   loader.layout = options.layout == "NHWC" ? BatchLayout::kNhwc : BatchLayout::kNchw;
   if (!options.dtype.empty()) loader.dtype = dtype_named(options.dtype);
+  loader.cache_form = options.cache_form == "encoded"   ? CacheForm::kEncoded
+                      : options.cache_form == "decoded" ? CacheForm::kDecoded
+                                                        : CacheForm::kAuto;
+  if (options.cache_bytes > 0) {
+    auto cache = Cache::open({.ram_bytes = options.cache_bytes, .warn = [](const std::string& message) {
+                                fmt::print(stderr, "penstock: {}\n", message);
+                              }});
+    if (!cache) return std::unexpected(std::move(cache).error());
+    loader.cache = std::move(*cache);
+  }
   if (options.transform == "none") return loader;
   const FieldInfo* image = image_field(source);
   if (!image)
@@ -125,6 +137,23 @@ Result<Report> measure(Loader& loader, const Options& options) {
   return report;
 }
 
+// Of the epochs that count.
+CacheStats cache_from(const LoaderStats& stats, std::size_t first) {
+  WorkerStats sum;
+  for (std::size_t i = first; i < stats.epochs.size(); ++i) sum += WorkerStats{{}, stats.epochs[i].cache};
+  return sum.cache;
+}
+
+std::string describe_cache(const Report& report) {
+  const CacheStats cache = cache_from(report.stats, report.from);
+  double saved = 0;
+  for (const CacheStats::Tier& tier : cache.tiers) saved += tier.seconds_saved;
+  const TierState& tier = report.stats.cache_tiers.front();
+  return fmt::format("{} of {}, {}, {} hit, {} of thread time saved", format_bytes(tier.used_bytes),
+                     format_bytes(tier.capacity_bytes), report.stats.cache_form,
+                     format_percent(cache.hit_ratio()), format_seconds(saved));
+}
+
 nlohmann::ordered_json config_json(const Options& options, const Source& source, const Report& report) {
   const bool has_size = options.transform != "none";
   nlohmann::ordered_json json = {{"uri", options.source.uri},
@@ -149,6 +178,8 @@ nlohmann::ordered_json config_json(const Options& options, const Source& source,
   json["seed"] = options.seed;
   json["sleep"] = options.sleep_seconds;
   json["memory_bytes"] = report.stats.memory_budget;
+  json["cache_bytes"] = options.cache_bytes;
+  json["cache_form"] = report.stats.cache_form;
   return json;
 }
 
@@ -173,6 +204,8 @@ void print_json(const Options& options, const Source& source, const Report& repo
                     {"reused", chunks.reused},
                     {"missing", chunks.missing},
                     {"decoded_bytes", chunks.decoded_bytes}};
+  const CacheStats cache = cache_from(report.stats, report.from);
+  json["cache"] = {{"hits", cache.hits()}, {"misses", cache.misses}, {"hit_ratio", cache.hit_ratio()}};
   json["memory"] = {{"budget", report.stats.memory_budget}, {"peak", report.stats.memory_peak}};
   json["epochs"] = nlohmann::ordered_json::array();
   for (const EpochRun& epoch : report.epochs) json["epochs"].push_back(to_json(epoch));
@@ -227,6 +260,7 @@ void print_screen(const Options& options, const Source& source, const Report& re
              options.sleep_seconds > 0 ? "" : " (without --sleep the consumer only waits)");
   fmt::print("  memory       {} peak of a budget of {}, rss {}\n", format_bytes(report.stats.memory_peak),
              format_bytes(report.stats.memory_budget), format_bytes(peak_rss_bytes()));
+  if (!report.stats.cache_tiers.empty()) fmt::print("  cache        {}\n", describe_cache(report));
   const ChunkStats& chunks = report.stats.chunks;
   if (chunks.decoded + chunks.missing > 0) fmt::print("  chunks       {}\n", describe_chunks(chunks));
   fmt::print("  cpu          {} in {} of wall clock\n\n",
@@ -316,7 +350,14 @@ Command add_bench(CLI::App& app) {
       ->type_name("SECONDS")
       ->check(seconds_up_to(3600));
   add_size_option(*command, "--memory", options->memory_bytes,
-                  "Memory budget, such as 4GiB; default: a quarter of what is free");
+                  "Memory budget, such as 4GiB, the cache included; default: a quarter of what is free, and\n"
+                  "the cache");
+  add_size_option(*command, "--cache", options->cache_bytes,
+                  "Memory to keep samples in, such as 8GiB; default: none");
+  command->add_option("--cache-form", options->cache_form, "What is kept: auto, encoded or decoded")
+      ->type_name("FORM")
+      ->check(one_of({"auto", "encoded", "decoded"}))
+      ->capture_default_str();
   add_pipeline_options(*command, *options);
   command->add_flag("--json", options->json, "Print one JSON object on one line instead of the screen");
   command->footer(kFooter);

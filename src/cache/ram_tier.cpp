@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 
 #include "base/machine.h"
@@ -19,6 +20,7 @@ constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kLeaveFree = 64 * kMiB;
 // While one process asks the system for pages, others that add entries wait.
 constexpr std::uint64_t kSlab = 8 * kMiB;
+constexpr std::int64_t kPauseMs = 1000;          // after there was none
 constexpr std::uint64_t kLeastEntryBytes = 512;  // smaller ones only fill the table
 
 std::string prefix() { return fmt::format("penstock-1-{}-", geteuid()); }
@@ -76,6 +78,10 @@ class RamTier final : public CacheTier {
 
  private:
   bool back(std::uint64_t offset, std::uint64_t bytes) {
+    // Whoever was refused asks again with every sample: not the system, every time.
+    const std::int64_t now =
+        std::chrono::steady_clock::now().time_since_epoch() / std::chrono::milliseconds(1);
+    if (now < refused_until_.load(std::memory_order_relaxed)) return false;
     std::string why;
     if (const std::uint64_t free = free_memory_bytes(); free < bytes + kLeaveFree)
       why = fmt::format("only {} MiB of memory are free", free / kMiB);
@@ -83,6 +89,7 @@ class RamTier final : public CacheTier {
       if (const auto backed = file_->back(memory_.size() - area_.size() + offset, bytes); !backed)
         why = backed.error().describe();
     if (why.empty()) return true;
+    refused_until_.store(now + kPauseMs, std::memory_order_relaxed);
     std::call_once(warned_, [&] {
       if (warn_)
         warn_(fmt::format("the cache stays at {} of {} MiB: {}", offset / kMiB, memory_.size() / kMiB, why));
@@ -97,6 +104,7 @@ class RamTier final : public CacheTier {
   const MutableBytes area_;
   const std::unique_ptr<std::atomic<std::uint8_t>[]> checked_;
   const Warn warn_;
+  std::atomic<std::int64_t> refused_until_{0};
   std::once_flag warned_;
 };
 

@@ -10,6 +10,7 @@
 namespace penstock {
 namespace {
 
+constexpr std::uint64_t kUsualEntry = 128 << 10;
 constexpr std::uint64_t kSamplesMeasured = 3, kSamplesTried = 16;
 
 std::uint64_t count_units(const Source& source) {
@@ -125,13 +126,15 @@ Result<std::unique_ptr<SampleCache>> set_up_cache(const SamplePlan& plan, const 
   if (is_free) form = better_form(unit, units, sizes.ram_bytes + sizes.disk_bytes);
   if (!can_be_decoded(plan)) form = CacheForm::kEncoded;
 
-  // Entries that will be wanted, or fit: each field of a sample is one. Twice as many, for other loaders.
+  // Entries that fit, or will be wanted: each field of a sample is one. More are wanted by other loaders.
   const std::uint64_t fields = std::max<std::uint64_t>(1, stored_fields(plan).size());
   const double least = std::max(64.0, std::min(unit.encoded_bytes, unit.decoded_bytes));
   const auto fit = static_cast<std::uint64_t>(static_cast<double>(sizes.ram_bytes + sizes.disk_bytes) /
                                               least * static_cast<double>(fields));
   const std::uint64_t identity = cache_identity(plan);
-  const std::uint64_t entries = 2 * std::min(units * fields, fit) + 1024;
+  const std::uint64_t wanted =
+      std::max(2 * units * fields, (sizes.ram_bytes + sizes.disk_bytes) / kUsualEntry);
+  const std::uint64_t entries = std::min(wanted, fit) + 1024;
   PENSTOCK_CHECK(cache->prepare({identity, entries, std::max(1u, options.local_ranks)}));
   if (is_free) form = agree_on_form(*cache, identity, form);
   auto own = std::make_unique<SampleCache>(cache, plan, form);
