@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/bytes.h"
 #include "penstock/result.h"
 
 namespace penstock {
@@ -26,6 +27,9 @@ class Descriptor {
  private:
   int fd_ = -1;
 };
+
+// Writes all of it, in as many calls as the system takes. 0, or what errno says.
+int write_whole(int file, ConstBytes bytes, std::uint64_t offset);
 
 // From errno, as the call before has left it.
 std::unexpected<Error> system_failure(const std::string& what, const std::string& path);

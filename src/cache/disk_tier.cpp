@@ -28,18 +28,6 @@ bool read_whole(int file, MutableBytes bytes, std::uint64_t offset) {
   return true;
 }
 
-// 0, or what errno says.
-int write_whole(int file, ConstBytes bytes, std::uint64_t offset) {
-  while (!bytes.empty()) {
-    const ssize_t written = pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return written < 0 ? errno : EIO;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-    offset += static_cast<std::uint64_t>(written);
-  }
-  return 0;
-}
-
 // The file has this range from now on. 0, or what errno says.
 int back(int file, std::uint64_t offset, std::uint64_t bytes) {
   struct stat before{};

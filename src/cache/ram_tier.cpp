@@ -18,9 +18,8 @@ namespace {
 constexpr std::uint64_t kMiB = 1 << 20;
 // Left to everybody else: the tier does not take the last memory of the machine, whatever was asked for.
 constexpr std::uint64_t kLeaveFree = 64 * kMiB;
-// While one process asks the system for pages, others that add entries wait.
-constexpr std::uint64_t kSlab = 8 * kMiB;
-constexpr std::int64_t kPauseMs = 1000;          // after there was none
+constexpr std::uint64_t kSlab = 8 * kMiB;  // before each of which the machine's free memory is looked at
+constexpr std::int64_t kPauseMs = 1000;    // after there was none
 constexpr std::uint64_t kLeastEntryBytes = 512;  // smaller ones only fill the table
 
 std::string prefix() { return fmt::format("penstock-1-{}-", geteuid()); }
@@ -52,13 +51,15 @@ class RamTier final : public CacheTier {
 
   bool has(const EntryKey& key) const override { return table_.find(key).has_value(); }
 
-  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room&) override {
-    const auto claim = table_.claim(
-        key, bytes, [this](std::uint64_t offset, std::uint64_t more) { return back(offset, more); });
+  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room) override {
+    const auto claim =
+        table_.claim(key, bytes, [this](std::uint64_t, std::uint64_t more) { return is_free(more); });
     if (!claim) return claim.error() == EntryTable::Refusal::kTaken ? Added::kTaken : Added::kNoRoom;
-    if (auto filled = fill(area_.subspan(claim->offset, bytes)); !filled) {
+    const auto written = write(area_.subspan(claim->offset, bytes), fill, room);
+    if (!written || !*written) {
       table_.give_up(*claim);
-      return std::unexpected(std::move(filled).error());
+      if (written) return Added::kNoRoom;
+      return std::unexpected(written.error());
     }
     if (checked_) checked_[claim->slot].store(1, std::memory_order_relaxed);
     table_.publish(*claim, 0);
@@ -77,24 +78,41 @@ class RamTier final : public CacheTier {
   }
 
  private:
-  bool back(std::uint64_t offset, std::uint64_t bytes) {
-    // Whoever was refused asks again with every sample: not the system, every time.
-    const std::int64_t now =
-        std::chrono::steady_clock::now().time_since_epoch() / std::chrono::milliseconds(1);
-    if (now < refused_until_.load(std::memory_order_relaxed)) return false;
-    std::string why;
-    if (const std::uint64_t free = free_memory_bytes(); free < bytes + kLeaveFree)
-      why = fmt::format("only {} MiB of memory are free", free / kMiB);
-    else if (file_)
-      if (const auto backed = file_->back(memory_.size() - area_.size() + offset, bytes); !backed)
-        why = backed.error().describe();
-    if (why.empty()) return true;
-    refused_until_.store(now + kPauseMs, std::memory_order_relaxed);
+  // Shared memory is written by a system call: fresh pages come at half the price of touching them, and one
+  // that is not to be had is an answer and not a crash. False: there was none.
+  Result<bool> write(MutableBytes entry, const Fill& fill, const Room& room) {
+    if (!file_) {
+      PENSTOCK_CHECK(fill(entry));
+      return true;
+    }
+    const auto made = room(entry.size());
+    if (!made) return false;
+    PENSTOCK_CHECK(fill(*made));
+    const auto written = file_->write(static_cast<std::uint64_t>(entry.data() - memory_.data()), *made);
+    if (!written) refuse(written.error().describe());
+    return written.has_value();
+  }
+
+  // Whoever was refused asks again with every sample: not the system, every time.
+  bool is_free(std::uint64_t bytes) {
+    if (now_ms() < refused_until_.load(std::memory_order_relaxed)) return false;
+    const std::uint64_t free = free_memory_bytes();
+    if (free >= bytes + kLeaveFree) return true;
+    refuse(fmt::format("only {} MiB of memory are free", free / kMiB));
+    return false;
+  }
+
+  void refuse(const std::string& why) {
+    refused_until_.store(now_ms() + kPauseMs, std::memory_order_relaxed);
     std::call_once(warned_, [&] {
       if (warn_)
-        warn_(fmt::format("the cache stays at {} of {} MiB: {}", offset / kMiB, memory_.size() / kMiB, why));
+        warn_(fmt::format("the cache stays at {} of {} MiB: {}", state().used_bytes / kMiB,
+                          memory_.size() / kMiB, why));
     });
-    return false;
+  }
+
+  static std::int64_t now_ms() {
+    return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::milliseconds(1);
   }
 
   const std::unique_ptr<SharedFile> file_;

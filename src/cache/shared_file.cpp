@@ -69,7 +69,7 @@ Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, 
     std::unique_ptr<SharedFile> shared(
         new SharedFile(path, file.release(), static_cast<std::byte*>(address), bytes, removed_by_last));
     if (!is_alone) return shared;
-    PENSTOCK_CHECK(shared->back(0, backed_bytes));
+    PENSTOCK_CHECK(shared->back(backed_bytes));
     PENSTOCK_CHECK(prepare(shared->bytes()));
     // Between the two locks another may have it alone, and remove it or make it another size.
     if (flock(shared->fd_, LOCK_SH) != 0) return system_failure("cannot lock", path);
@@ -86,19 +86,20 @@ SharedFile::~SharedFile() {
   close(fd_);
 }
 
-Status SharedFile::back(std::uint64_t offset, std::uint64_t bytes) const {
+Status SharedFile::write(std::uint64_t offset, ConstBytes bytes) const {
+  errno = write_whole(fd_, bytes, offset);
+  if (errno == 0) return {};
+  return system_failure(fmt::format("cannot write {} bytes", bytes.size()), path_);
+}
+
+Status SharedFile::back(std::uint64_t bytes) const {
   int error = 0;
-#ifdef MADV_POPULATE_WRITE
-  // All at once, mapped here too: half the time of taking the pages one fault at a time.
-  const std::uint64_t page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)), first = offset / page * page;
-  if (madvise(data_ + first, offset + bytes - first, MADV_POPULATE_WRITE) == 0) return {};
-#endif
   do {
-    error = posix_fallocate(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+    error = posix_fallocate(fd_, 0, static_cast<off_t>(bytes));
   } while (error == EINTR);
   if (error == 0) return {};
   errno = error;
-  return system_failure(fmt::format("no room for {} more bytes", bytes), path_);
+  return system_failure(fmt::format("no room for {} bytes", bytes), path_);
 }
 
 std::size_t remove_abandoned(const std::string& folder, const std::string& prefix) {

@@ -31,10 +31,13 @@ class SharedFile {
   MutableBytes bytes() const { return {data_, size_}; }
   const std::string& path() const { return path_; }
 
-  // Asks the system for the pages of this range now: memory that is not there would be a crash later.
-  Status back(std::uint64_t offset, std::uint64_t bytes) const;
+  // Into the file, and so into everybody's mapping. Where the system has no page for it, this is where it
+  // says so: writing to the mapping would be a crash.
+  Status write(std::uint64_t offset, ConstBytes bytes) const;
 
  private:
+  // Asks the system for the pages of the beginning.
+  Status back(std::uint64_t bytes) const;
   SharedFile(std::string path, int fd, std::byte* data, std::uint64_t size, bool removed_by_last);
 
   const std::string path_;

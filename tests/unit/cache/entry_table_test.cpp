@@ -52,11 +52,11 @@ class SharedTable {
   const std::byte* at(const EntryPlace& place) const { return area_ + place.offset; }
 
   bool add(const EntryKey& key) {
-    const auto claim = table_->claim(key, length_of(key), [&](std::uint64_t offset, std::uint64_t bytes) {
-      return file_->back(area_offset_ + offset, bytes).has_value();
-    });
+    const auto claim = table_->claim(key, length_of(key), [](auto, auto) { return true; });
     if (!claim) return false;
-    write_entry(area_ + claim->offset, key, length_of(key));
+    std::vector<std::byte> bytes(length_of(key));
+    write_entry(bytes.data(), key, bytes.size());
+    if (!file_->write(area_offset_ + claim->offset, bytes)) return false;
     table_->publish(*claim, 0);
     return true;
   }

@@ -25,6 +25,13 @@ CacheTier::Room no_room() {
   return [](std::size_t) -> Result<MutableBytes> { return fail(ErrorCode::kNoMemory, "not asked for"); };
 }
 
+CacheTier::Room some_room() {
+  return [memory = std::make_shared<std::vector<std::byte>>()](std::size_t bytes) -> Result<MutableBytes> {
+    memory->resize(bytes);
+    return MutableBytes(*memory);
+  };
+}
+
 CacheTier::Fill filled_with(std::uint64_t number) {
   return [number](MutableBytes bytes) -> Status {
     std::memset(bytes.data(), static_cast<int>(number), bytes.size());
@@ -33,7 +40,7 @@ CacheTier::Fill filled_with(std::uint64_t number) {
 }
 
 bool add(CacheTier& tier, std::uint64_t number, std::uint64_t bytes) {
-  const auto added = tier.add(key(number), bytes, filled_with(number), no_room());
+  const auto added = tier.add(key(number), bytes, filled_with(number), some_room());
   return added && *added == CacheTier::Added::kYes;
 }
 
@@ -81,7 +88,7 @@ TEST(RamTier, is_one_for_all_who_give_the_same_name) {
   ASSERT_NE(found->checked, nullptr);
   EXPECT_EQ(*found->checked, 0) << "the second has not compared it with its object";
   EXPECT_EQ(*first->find(key(1), no_room())->checked, 1) << "the first has made it";
-  const auto taken = second->add(key(1), 1000, filled_with(1), no_room());
+  const auto taken = second->add(key(1), 1000, filled_with(1), some_room());
   EXPECT_EQ(*taken, CacheTier::Added::kTaken);
   first.reset();
   EXPECT_TRUE(holds(*second, 1, 1000));
@@ -150,7 +157,7 @@ TEST(RamTier, keeps_the_room_of_what_could_not_be_made) {
   const TemporaryFolder folder;
   auto tier = *open_ram_tier({"a", 4 * kMiB, 100, 1, nullptr, folder.path()});
   const auto fails = [](MutableBytes) -> Status { return fail(ErrorCode::kCorrupt, "bad picture"); };
-  const auto added = tier->add(key(1), kMiB, fails, no_room());
+  const auto added = tier->add(key(1), kMiB, fails, some_room());
   ASSERT_FALSE(added);
   EXPECT_EQ(added.error().message, "bad picture");
   const std::uint64_t used = tier->state().used_bytes;
@@ -158,6 +165,14 @@ TEST(RamTier, keeps_the_room_of_what_could_not_be_made) {
   EXPECT_EQ(tier->state().used_bytes, used);
   tier->withdraw(key(1));
   EXPECT_FALSE(tier->has(key(1)));
+}
+
+TEST(RamTier, has_no_room_where_there_is_none_to_make_the_entry_in) {
+  const TemporaryFolder folder;
+  auto tier = *open_ram_tier({"a", 4 * kMiB, 100, 1, nullptr, folder.path()});
+  EXPECT_EQ(*tier->add(key(1), 1000, filled_with(1), no_room()), CacheTier::Added::kNoRoom);
+  EXPECT_FALSE(tier->has(key(1)));
+  EXPECT_TRUE(add(*tier, 1, 1000));
 }
 
 TEST(LruTier, throws_out_what_was_unused_longest) {
@@ -190,8 +205,8 @@ TEST(TieredCache, wants_a_size_and_makes_its_tiers_for_the_first_who_uses_it) {
   ASSERT_TRUE(cache->prepare({identity, 10, 1}));
   ASSERT_TRUE(cache->prepare({identity + 1, 20, 1}));
   ASSERT_EQ(cache->tiers().size(), 1u);
-  EXPECT_TRUE(*cache->add(key(1), 100, filled_with(1), no_room()));
-  EXPECT_FALSE(*cache->add(key(1), 100, filled_with(1), no_room()));
+  EXPECT_TRUE(*cache->add(key(1), 100, filled_with(1), some_room()));
+  EXPECT_FALSE(*cache->add(key(1), 100, filled_with(1), some_room()));
   EXPECT_TRUE(cache->has(key(1)));
   EXPECT_EQ(cache->find(key(1), no_room())->tier, 0u);
   cache->withdraw(key(1));
