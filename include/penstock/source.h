@@ -168,6 +168,8 @@ class Source {
   using Room = std::function<Result<std::span<std::byte>>(std::size_t)>;
   virtual Result<RecordValue> find_in_record(std::uint64_t sample, std::size_t field,
                                              std::span<const std::byte> record, const Room& room) const;
+  // Another number where find_in_record() makes something else of the same record.
+  virtual std::uint64_t reading(std::size_t) const { return 0; }
 
   // Class names in label order; empty where there are none.
   virtual const std::vector<std::string>& classes() const;

@@ -117,21 +117,26 @@ class Loader:
         self._next_epoch = 0
         field_steps = _field_steps(transform, self.source, names, renamed)
         self._cache, self._owns_cache = make_cache(cache)
-        self._core = _core.open_loader(
-            self.source._handle, batch_size=_count("batch_size", batch_size), fields=names, renamed=renamed,
-            transforms=field_steps, shuffle=_shuffle_name(shuffle),
-            shuffle_window=0 if shuffle_window is None else _count("shuffle_window", shuffle_window), sampler=indices,
-            weights=None if weights is None else [float(w) for w in weights],
-            seed=_seed_value(seed), epoch_size=0 if epoch_size is None else _count("epoch_size", epoch_size),
-            drop_last=bool(drop_last), rank=self._slice_rank, world_size=self._slice_world,
-            local_ranks=self._ranks.local_ranks, threads=_threads(threads),
-            prefetch=0 if prefetch is None else _count("prefetch", prefetch),
-            memory=0 if memory is None else parse_bytes(memory), on_error=on_error, max_skip=float(max_skip),
-            collate="list" if callable(collate) else collate, pad_value=_number("pad_value", pad_value),
-            bucket_by=bucket_by if isinstance(bucket_by, str) else "",
-            bucket_lengths=_bucket_lengths(bucket_by),
-            dtype=dtype, layout="NHWC" if self._channels_last else layout,
-            cache=None if self._cache is None else self._cache._handle, cache_form=cache_form)
+        try:
+            self._core = _core.open_loader(
+                self.source._handle, batch_size=_count("batch_size", batch_size), fields=names, renamed=renamed,
+                transforms=field_steps, shuffle=_shuffle_name(shuffle),
+                shuffle_window=0 if shuffle_window is None else _count("shuffle_window", shuffle_window), sampler=indices,
+                weights=None if weights is None else [float(w) for w in weights],
+                seed=_seed_value(seed), epoch_size=0 if epoch_size is None else _count("epoch_size", epoch_size),
+                drop_last=bool(drop_last), rank=self._slice_rank, world_size=self._slice_world,
+                local_ranks=self._ranks.local_ranks, threads=_threads(threads),
+                prefetch=0 if prefetch is None else _count("prefetch", prefetch),
+                memory=0 if memory is None else parse_bytes(memory), on_error=on_error, max_skip=float(max_skip),
+                collate="list" if callable(collate) else collate, pad_value=_number("pad_value", pad_value),
+                bucket_by=bucket_by if isinstance(bucket_by, str) else "",
+                bucket_lengths=_bucket_lengths(bucket_by),
+                dtype=dtype, layout="NHWC" if self._channels_last else layout,
+                cache=None if self._cache is None else self._cache._handle, cache_form=cache_form)
+        except BaseException:
+            if self._owns_cache:
+                self._cache.close()
+            raise
         self.batch_size = batch_size
         self._collate = collate if callable(collate) else None
         self._forms = [(form, dtype) for _, dtype, _, form in self._core.sample_fields()]

@@ -19,6 +19,8 @@ def parse_bytes(size: int | str, keyword: str = "memory") -> int:
         count = int(float(match.group(1)) * _UNITS[match.group(2).lower()])
     else:
         raise TypeError(f"{keyword}={size!r}: wants a size such as \"12GiB\" or a number of bytes")
+    if count >= 2**63:
+        raise ValueError(f"{keyword}={size!r}: is too large")
     if count <= 0:
         raise ValueError(f"{keyword}={size!r}: must be above zero")
     return count

@@ -17,6 +17,8 @@
 namespace penstock {
 namespace {
 
+constexpr std::size_t kMarkBytes = 4;
+
 bool read_whole(int file, MutableBytes bytes, std::uint64_t offset) {
   while (!bytes.empty()) {
     const ssize_t got = pread(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
@@ -55,9 +57,9 @@ class DiskTier final : public CacheTier {
       : options_(options),
         folder_(std::move(folder)),
         table_(folder_.index->bytes(), {.reuses_room = true}),
-        checked_(MemoryBlock::allocate(table_.slots())) {}
+        checked_(MemoryBlock::allocate(table_.slots() * kMarkBytes)) {}
 
-  bool has_memory() const { return checked_.size() >= table_.slots(); }
+  bool has_memory() const { return checked_.size() >= table_.slots() * kMarkBytes; }
 
   std::optional<Found> find(const EntryKey& key, const Room& room) override {
     // Once more: while it was read, somebody may have withdrawn it and written it again.
@@ -96,6 +98,8 @@ class DiskTier final : public CacheTier {
 
   void withdraw(const EntryKey& key) override { table_.withdraw(key); }
 
+  std::uint32_t agree(std::uint64_t on, std::uint32_t mine) override { return table_.agree(on, mine); }
+
   void note(const std::string& words) override { note_contents(folder_.path + "/" + kContentsFile, words); }
 
   std::uint64_t free_bytes() const override {
@@ -119,7 +123,6 @@ class DiskTier final : public CacheTier {
       stop_writing(refused);
       return Added::kNoRoom;
     }
-    checked(claim.slot)->store(1, std::memory_order_relaxed);
     table_.publish(claim, crc32c(*memory));
     return Added::kYes;
   }
@@ -133,15 +136,15 @@ class DiskTier final : public CacheTier {
                     options_.folder));
   }
 
-  std::atomic<std::uint8_t>* checked(std::uint64_t slot) const {
-    static_assert(sizeof(std::atomic<std::uint8_t>) == 1);
-    return reinterpret_cast<std::atomic<std::uint8_t>*>(checked_.data() + slot);
+  std::atomic<std::uint32_t>* checked(std::uint64_t slot) const {
+    static_assert(sizeof(std::atomic<std::uint32_t>) == kMarkBytes);
+    return reinterpret_cast<std::atomic<std::uint32_t>*>(checked_.data() + slot * kMarkBytes);
   }
 
   const DiskTierOptions options_;
   const DiskFolder folder_;
   EntryTable table_;
-  const MemoryBlock checked_;  // a byte a slot; memory only for those that were touched
+  const MemoryBlock checked_;  // a mark a slot; memory only for those that were touched
   std::atomic<std::uint64_t> damaged_ = 0;
   std::atomic<bool> cannot_write_ = false;
 };

@@ -69,6 +69,14 @@ struct EntryTable::Header {
   std::uint64_t slots;
   pthread_mutex_t mutex;
   std::atomic<std::uint64_t> machine, capacity_bytes, used_bytes, backed_bytes, entries;
+  // Rooms that nobody ever read: of entries that could not be made.
+  struct Spare {
+    std::uint64_t offset, room;
+  } spares[16];
+  std::atomic<std::uint64_t> spare_count;
+  struct Agreed {
+    std::uint64_t on, number;
+  } agreed[16];
 };
 
 // Published entries of 64 bytes: a slot is a line of the processor's cache.
@@ -140,6 +148,8 @@ bool EntryTable::is_formatted(ConstBytes memory) {
 void EntryTable::make_usable(MutableBytes memory) {
   auto& header = *reinterpret_cast<Header*>(memory.data());
   make_mutex(header.mutex);
+  // After a crash of the machine they may have been given away already.
+  if (header.machine != this_machine()) header.spare_count = 0;
   if (header.machine != 0 && header.machine != this_machine()) EntryTable(memory, {}).recount();
   header.machine = this_machine();
 }
@@ -196,7 +206,8 @@ std::expected<EntryTable::Claim, EntryTable::Refusal> EntryTable::claim(const En
   const Slot* slot = slot_of(key);
   if (slot == nullptr) return std::unexpected(Refusal::kNoRoom);
   const bool is_new = kind_of(slot->state.load(std::memory_order_acquire)) == kEmpty;
-  if (is_new && header_.used_bytes.load() + round_up(length, kAlignment) > header_.capacity_bytes)
+  if (is_new && header_.spare_count == 0 &&
+      header_.used_bytes.load() + round_up(length, kAlignment) > header_.capacity_bytes)
     return std::unexpected(Refusal::kNoRoom);
   const Locked lock(header_.mutex);
   return claim_locked(key, length, back);
@@ -213,11 +224,11 @@ std::expected<EntryTable::Claim, EntryTable::Refusal> EntryTable::claim_locked(c
     return std::unexpected(Refusal::kTaken);
   const bool may_reuse = kind == kClaimed || kind == kAbandoned || (kind == kWithdrawn && ways_.reuses_room);
   if (!may_reuse || slot->room < length) {
-    const auto offset = take_room(length, back);
-    if (!offset) return std::unexpected(Refusal::kNoRoom);
+    const auto room = take_room(length, back);
+    if (!room) return std::unexpected(Refusal::kNoRoom);
     if (kind == kEmpty) slot->key = key;  // readers look at it from now on
-    slot->offset.store(*offset, std::memory_order_relaxed);
-    slot->room = round_up(length, kAlignment);
+    slot->offset.store(room->offset, std::memory_order_relaxed);
+    slot->room = room->bytes;
   }
   slot->length.store(length, std::memory_order_relaxed);
   slot->owner = getpid();
@@ -227,7 +238,17 @@ std::expected<EntryTable::Claim, EntryTable::Refusal> EntryTable::claim_locked(c
                slot->offset.load(std::memory_order_relaxed)};
 }
 
-std::optional<std::uint64_t> EntryTable::take_room(std::uint64_t length, const Back& back) {
+std::optional<EntryTable::RoomTaken> EntryTable::take_room(std::uint64_t length, const Back& back) {
+  const std::uint64_t spares = std::min<std::uint64_t>(header_.spare_count, std::size(header_.spares));
+  for (std::uint64_t i = 0; i < spares; ++i) {
+    const Header::Spare spare = header_.spares[i];
+    if (spare.room < length || spare.room > header_.capacity_bytes) continue;
+    // In this order: whoever dies here loses the room, and gives it to nobody twice.
+    header_.spares[i].room = 0;
+    std::swap(header_.spares[i], header_.spares[spares - 1]);
+    header_.spare_count = spares - 1;
+    return RoomTaken{spare.offset, spare.room};
+  }
   const std::uint64_t begin = header_.used_bytes.load(), end = begin + round_up(length, kAlignment);
   const std::uint64_t capacity = header_.capacity_bytes;
   if (end > capacity) return std::nullopt;
@@ -238,7 +259,7 @@ std::optional<std::uint64_t> EntryTable::take_room(std::uint64_t length, const B
     header_.backed_bytes.store(to);
   }
   header_.used_bytes.store(end);
-  return begin;
+  return RoomTaken{begin, end - begin};
 }
 
 void EntryTable::publish(const Claim& claim, std::uint32_t crc) {
@@ -249,9 +270,25 @@ void EntryTable::publish(const Claim& claim, std::uint32_t crc) {
 }
 
 void EntryTable::give_up(const Claim& claim) {
+  const Locked lock(header_.mutex);
   Slot& slot = slots_[claim.slot];
+  const Header::Spare spare{slot.offset.load(std::memory_order_relaxed), slot.room};
+  if (header_.spare_count < std::size(header_.spares)) {
+    slot.room = 0;  // before it is anybody else's
+    header_.spares[header_.spare_count] = spare;
+    ++header_.spare_count;
+  }
   slot.state.store(next_state(slot.state.load(std::memory_order_relaxed), kAbandoned),
                    std::memory_order_release);
+}
+
+std::uint32_t EntryTable::agree(std::uint64_t on, std::uint32_t mine) {
+  const Locked lock(header_.mutex);
+  for (Header::Agreed& agreed : header_.agreed) {
+    if (agreed.number == 0) agreed = {on, mine};
+    if (agreed.on == on) return static_cast<std::uint32_t>(agreed.number);
+  }
+  return mine;
 }
 
 bool EntryTable::withdraw(const EntryKey& key) {

@@ -40,7 +40,7 @@ class EntryTable {
     // A withdrawn entry's room is written again at once, so readers must be able to tell. Otherwise it is
     // lost.
     bool reuses_room = false;
-    std::uint64_t slab_bytes = 64 << 20;  // the area is backed in steps of this size
+    std::uint64_t slab_bytes = 16 << 20;  // the area is backed in steps of this size
   };
   // Of memory that is_formatted().
   EntryTable(MutableBytes memory, const Ways& ways);
@@ -60,11 +60,15 @@ class EntryTable {
   using Back = std::function<bool(std::uint64_t offset, std::uint64_t bytes)>;
   std::expected<Claim, Refusal> claim(const EntryKey& key, std::uint64_t length, const Back& back);
   void publish(const Claim& claim, std::uint32_t crc);
-  // The bytes could not be written. Its room is kept for the next who has the entry.
+  // The bytes could not be written. Its room goes to whoever comes next.
   void give_up(const Claim& claim);
   // An entry that is damaged, or of something that has changed: as if it were not there. False: another
   // was quicker.
   bool withdraw(const EntryKey& key);
+
+  // Users of the table agree on a number (not 0) for something: the first one's. Where there is no place to
+  // note it, one's own.
+  std::uint32_t agree(std::uint64_t on, std::uint32_t mine);
 
   std::uint64_t slots() const { return slots_.size(); }
   std::uint64_t entries() const;
@@ -80,7 +84,10 @@ class EntryTable {
   struct Slot;
   Slot* slot_of(const EntryKey& key) const;  // the one that has it, or the empty one it belongs in
   std::expected<Claim, Refusal> claim_locked(const EntryKey& key, std::uint64_t length, const Back& back);
-  std::optional<std::uint64_t> take_room(std::uint64_t length, const Back& back);
+  struct RoomTaken {
+    std::uint64_t offset, bytes;
+  };
+  std::optional<RoomTaken> take_room(std::uint64_t length, const Back& back);
   // A machine that stopped may have kept older counts than slots: no room must be given twice.
   void recount();
 

@@ -19,6 +19,7 @@ struct Bytes {
         data(std::make_unique_for_overwrite<std::byte[]>(size_)) {}
   std::uint64_t size;
   std::unique_ptr<std::byte[]> data;
+  std::atomic<std::uint32_t> checked{0};
 };
 
 class LruTier final : public CacheTier {
@@ -31,7 +32,7 @@ class LruTier final : public CacheTier {
     if (found == entries_.end()) return std::nullopt;
     by_use_.splice(by_use_.begin(), by_use_, found->second);
     const std::shared_ptr<Bytes>& bytes = found->second->bytes;
-    return Found{{bytes->data.get(), bytes->size}, bytes, nullptr};
+    return Found{{bytes->data.get(), bytes->size}, bytes, &bytes->checked};
   }
 
   bool has(const EntryKey& key) const override {

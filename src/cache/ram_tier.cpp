@@ -39,14 +39,13 @@ class RamTier final : public CacheTier {
         memory_(file_ ? file_->bytes() : MutableBytes(block_.data(), block_.size())),
         table_(memory_.first(table_bytes), {false, kSlab}),
         area_(memory_.subspan(table_bytes)),
-        checked_(file_ ? std::make_unique<std::atomic<std::uint8_t>[]>(table_.slots()) : nullptr),
+        checked_(std::make_unique<std::atomic<std::uint32_t>[]>(table_.slots())),
         warn_(std::move(warn)) {}
 
   std::optional<Found> find(const EntryKey& key, const Room&) override {
     const auto place = table_.find(key);
     if (!place) return std::nullopt;
-    return Found{area_.subspan(place->offset, place->length), nullptr,
-                 checked_ ? &checked_[place->slot] : nullptr};
+    return Found{area_.subspan(place->offset, place->length), nullptr, &checked_[place->slot]};
   }
 
   bool has(const EntryKey& key) const override { return table_.find(key).has_value(); }
@@ -61,12 +60,13 @@ class RamTier final : public CacheTier {
       if (written) return Added::kNoRoom;
       return std::unexpected(written.error());
     }
-    if (checked_) checked_[claim->slot].store(1, std::memory_order_relaxed);
     table_.publish(*claim, 0);
     return Added::kYes;
   }
 
   void withdraw(const EntryKey& key) override { table_.withdraw(key); }
+
+  std::uint32_t agree(std::uint64_t on, std::uint32_t mine) override { return table_.agree(on, mine); }
 
   std::uint64_t free_bytes() const override {
     return table_.capacity_bytes() - std::min(table_.capacity_bytes(), table_.used_bytes());
@@ -120,7 +120,7 @@ class RamTier final : public CacheTier {
   const MutableBytes memory_;
   EntryTable table_;
   const MutableBytes area_;
-  const std::unique_ptr<std::atomic<std::uint8_t>[]> checked_;
+  const std::unique_ptr<std::atomic<std::uint32_t>[]> checked_;
   const Warn warn_;
   std::atomic<std::int64_t> refused_until_{0};
   std::once_flag warned_;

@@ -58,8 +58,11 @@ Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, 
       return fail(ErrorCode::kNoAccess, "belongs to somebody else", at(path));
     if (!is_still_there(file.get(), path)) continue;
     if (is_alone && static_cast<std::uint64_t>(status.st_size) != bytes &&
-        (ftruncate(file.get(), 0) != 0 || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0))
-      return system_failure("cannot make room", path);
+        (ftruncate(file.get(), 0) != 0 || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)) {
+      auto failure = system_failure("cannot make room", path);
+      unlink(path.c_str());
+      return failure;
+    }
     if (fstat(file.get(), &status) != 0) return system_failure("cannot look at it", path);
     if (static_cast<std::uint64_t>(status.st_size) != bytes)
       return fail(ErrorCode::kChanged, fmt::format("has {} bytes, {} expected", status.st_size, bytes),

@@ -26,8 +26,8 @@ class CacheTier {
   struct Found {
     ConstBytes bytes;                  // head and all
     std::shared_ptr<const void> held;  // what keeps them there; nothing: they stay as long as the tier
-    // To note that this process has compared the entry with its object; nullptr: it made the entry itself.
-    std::atomic<std::uint8_t>* checked = nullptr;
+    // To note who of this process has compared the entry with its object.
+    std::atomic<std::uint32_t>* checked = nullptr;
   };
   // Nothing: it is not there, or its bytes turned out to be damaged.
   virtual std::optional<Found> find(const EntryKey& key, const Room& room) = 0;
@@ -44,6 +44,9 @@ class CacheTier {
   virtual Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room) = 0;
   // The entry is of an object that has changed since.
   virtual void withdraw(const EntryKey& key) = 0;
+
+  // Users of the tier agree on a number (not 0) for something: the first one's.
+  virtual std::uint32_t agree(std::uint64_t, std::uint32_t mine) { return mine; }
 
   // What is cached here, in words, for people who look at it later.
   virtual void note(const std::string&) {}

@@ -33,6 +33,11 @@ std::uint64_t TieredCache::take_charge(std::uint32_t processes) {
   return std::exchange(is_charged_, true) ? 0 : options_.ram_bytes / std::max(1u, processes);
 }
 
+void TieredCache::give_back_charge() {
+  const std::lock_guard lock(mutex_);
+  is_charged_ = false;
+}
+
 Status TieredCache::open_tiers(const Use& use) {
   if (options_.policy == CachePolicy::kLru) {
     tiers_.push_back(make_lru_tier(options_.ram_bytes / std::max(1u, use.processes)));
@@ -85,6 +90,11 @@ std::uint64_t TieredCache::free_bytes() const {
   std::uint64_t bytes = 0;
   for (const CacheTierPtr& tier : tiers_) bytes += std::min(tier->free_bytes(), UINT64_MAX - bytes);
   return bytes / processes_;
+}
+
+std::uint32_t TieredCache::agree(std::uint64_t on, std::uint32_t mine) const {
+  for (auto tier = tiers_.rbegin(); tier != tiers_.rend(); ++tier) mine = (*tier)->agree(on, mine);
+  return mine;
 }
 
 void TieredCache::note(const std::string& words) const {

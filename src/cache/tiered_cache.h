@@ -24,6 +24,7 @@ class TieredCache final : public Cache {
   // The memory that a loader has to answer for: for the first of a process its part of the tier, for others
   // none.
   std::uint64_t take_charge(std::uint32_t processes);
+  void give_back_charge();
 
   struct Hit {
     std::size_t tier = 0;
@@ -37,6 +38,8 @@ class TieredCache final : public Cache {
   void withdraw(const EntryKey& key) const;
   // Of this process's part of all tiers.
   std::uint64_t free_bytes() const;
+  // All who share a tier agree on a number (not 0): what the tier that stays longest has noted goes first.
+  std::uint32_t agree(std::uint64_t on, std::uint32_t mine) const;
   // What is cached there, in words, for people who look at a folder later.
   void note(const std::string& words) const;
 

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "source/chunked_array.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kUsualEntry = 128 << 10;
+constexpr std::uint64_t kSmallEntry = 8 << 10;
 constexpr std::uint64_t kSamplesMeasured = 3, kSamplesTried = 16;
 
 std::uint64_t count_units(const Source& source) {
@@ -62,32 +61,6 @@ UnitCost measure(const SamplePlan& plan, std::uint64_t budget_bytes, unsigned th
           mean.encoded_bytes * share, mean.decoded_bytes * share};
 }
 
-// All processes that share the entries must keep the same form: the first one's choice is kept with them.
-CacheForm agree_on_form(const TieredCache& cache, std::uint64_t identity, CacheForm mine) {
-  const EntryKey key{identity, ~identity};
-  std::vector<std::byte> memory;
-  const auto room = [&](std::size_t bytes) -> Result<MutableBytes> {
-    memory.resize(bytes);
-    return MutableBytes(memory);
-  };
-  (void)cache.add(
-      key, sizeof(EntryHead) + 1,
-      [&](MutableBytes entry) -> Status {
-        EntryHead head;
-        head.key = key;
-        head.bytes = 1;
-        std::memcpy(entry.data(), &head, sizeof(head));
-        entry[sizeof(head)] = static_cast<std::byte>(mine);
-        return {};
-      },
-      room);
-  const auto hit = cache.find(key, room);
-  if (!hit || hit->found.bytes.size() != sizeof(EntryHead) + 1) return mine;
-  return hit->found.bytes[sizeof(EntryHead)] == static_cast<std::byte>(CacheForm::kEncoded)
-             ? CacheForm::kEncoded
-             : CacheForm::kDecoded;
-}
-
 std::string describe(const SamplePlan& plan, CacheForm form) {
   std::string fields;
   for (const FieldPlan& field : plan.fields)
@@ -133,10 +106,11 @@ Result<std::unique_ptr<SampleCache>> set_up_cache(const SamplePlan& plan, const 
                                               least * static_cast<double>(fields));
   const std::uint64_t identity = cache_identity(plan);
   const std::uint64_t wanted =
-      std::max(2 * units * fields, (sizes.ram_bytes + sizes.disk_bytes) / kUsualEntry);
+      std::max(2 * units * fields, (sizes.ram_bytes + sizes.disk_bytes) / kSmallEntry);
   const std::uint64_t entries = std::min(wanted, fit) + 1024;
   PENSTOCK_CHECK(cache->prepare({identity, entries, std::max(1u, options.local_ranks)}));
-  if (is_free) form = agree_on_form(*cache, identity, form);
+  // All who share the entries must keep the same form.
+  if (is_free) form = static_cast<CacheForm>(cache->agree(identity, static_cast<std::uint32_t>(form)));
   auto own = std::make_unique<SampleCache>(cache, plan, form);
   cache->note(describe(plan, form));
   return own;

@@ -84,6 +84,8 @@ Result<ConstBytes> ChunkAssembler::find_or_read(const ChunkId& chunk, const Obje
   const auto room = [this](std::size_t bytes) { return room_for_kept(bytes); };
   if (const auto kept = cache_->find(subject, room, clock_.cache())) {
     kept_ = kept->held;
+    where_ = {wanted.key, static_cast<std::int64_t>(wanted.range.offset),
+              static_cast<std::int64_t>(kept->bytes.size()), -1};
     clock_.mark(Stage::kRead, kept->bytes.size());
     return kept->bytes;
   }

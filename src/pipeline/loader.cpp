@@ -119,8 +119,11 @@ Status check_chunks_of_sample(const SamplePlan& plan, std::uint64_t memory, unsi
 
 }  // namespace
 
-Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptions& options) {
-  PENSTOCK_CHECK(check_options(options));
+namespace {
+
+// `cached`: bytes of the budget that are the cache's.
+Result<std::unique_ptr<Loader>> open_with(SourcePtr source, const LoaderOptions& options,
+                                          std::uint64_t cached) {
   auto order = plan_order(*source, options);
   if (!order) return std::unexpected(std::move(order).error());
   auto plan = plan_fields(source, options);
@@ -128,8 +131,6 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
   plan->opened_at_ns = wall_clock_ns();
 
   const std::uint32_t local = std::max(1u, options.local_ranks);
-  const std::uint64_t cached =
-      options.cache ? std::static_pointer_cast<TieredCache>(options.cache)->take_charge(local) : 0;
   const std::uint64_t given = options.memory_bytes
                                   ? options.memory_bytes
                                   : std::max(free_memory_bytes() / 4 / local, 64 * kMiB) + cached;
@@ -137,9 +138,7 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
   if (!ledger->try_reserve(cached))
     return fail(
         ErrorCode::kNoMemory,
-        fmt::format("memory={} MiB is to hold the cache too, which takes {} MiB; give more, or a smaller "
-                    "cache",
-                    given / kMiB, cached / kMiB));
+        fmt::format("memory budget of {} MiB is too small; give more, or a smaller cache", given / kMiB));
   const std::uint64_t memory = given - cached;  // for all but the cache
   const unsigned threads = options.threads ? options.threads : std::max(1u, usable_cpus() / local);
   // Shards stay open, but half of what the process may have open is left to others.
@@ -196,6 +195,22 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
   return make_pipeline_loader({std::move(*plan), options, std::move(*order), std::move(layout), *budget,
                                threads, std::move(tuning), std::move(ledger), std::move(cache),
                                std::move(streams), std::move(upcoming)});
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptions& options) {
+  PENSTOCK_CHECK(check_options(options));
+  const auto cache = std::static_pointer_cast<TieredCache>(options.cache);
+  const std::uint64_t cached = cache ? cache->take_charge(std::max(1u, options.local_ranks)) : 0;
+  auto loader = open_with(std::move(source), options, cached);
+  if (loader || cached == 0) return loader;
+  cache->give_back_charge();
+  Error error = std::move(loader).error();
+  if (error.code == ErrorCode::kNoMemory)
+    error.message +=
+        fmt::format(" (all of this besides {} MiB of cache, which memory= is to hold too)", cached / kMiB);
+  return std::unexpected(std::move(error));
 }
 
 bool Loader::is_worker_thread() { return Scheduler::is_own_thread(); }

@@ -22,10 +22,28 @@ EntryKey mixed(const EntryKey& key, std::string_view text) {
 }
 
 // A path that does not begin at the root is another one elsewhere.
-EntryKey mixed_path(const EntryKey& key, const std::string& path) {
-  if (path.starts_with('/') || path.find("://") != std::string::npos) return mixed(key, path);
-  static const std::string here = std::filesystem::current_path().string();
-  return mixed(mixed(key, here), path);
+EntryKey mixed_path(const EntryKey& key, const std::string& path, const std::string& folder) {
+  const bool is_whole = path.starts_with('/') || path.find("://") != std::string::npos;
+  return mixed(is_whole ? key : mixed(key, folder), path);
+}
+
+std::string current_folder() {
+  std::error_code ignored;
+  return std::filesystem::current_path(ignored).string();
+}
+
+// The same bytes may be read as one thing here and as another there.
+EntryKey mixed_reading(EntryKey key, const FieldPlan& field, const ArrayLayout* layout) {
+  key = mixed(mixed(key, static_cast<std::uint64_t>(field.kind)), static_cast<std::uint64_t>(field.form));
+  if (layout == nullptr) return key;
+  key = mixed(mixed(key, static_cast<std::uint64_t>(layout->spec.dtype)), layout->spec.shape.size());
+  for (const std::int64_t extent : layout->spec.shape) key = mixed(key, static_cast<std::uint64_t>(extent));
+  return mixed(key, (layout->fortran_order ? 2u : 0u) | (layout->swap_bytes ? 1u : 0u));
+}
+
+std::uint32_t next_mark() {
+  static std::atomic<std::uint32_t> last{0};
+  return ++last;
 }
 
 constexpr EntryKey kSampleEntry{kFormat, 1}, kChunkEntry{kFormat, 2};
@@ -37,7 +55,9 @@ bool is_picture(FieldKind kind) { return kind == FieldKind::kImage || kind == Fi
 SampleCache::SampleCache(std::shared_ptr<const TieredCache> cache, const SamplePlan& plan, CacheForm form)
     : cache_(std::move(cache)),
       source_(plan.source),
-      form_(form) {
+      form_(form),
+      own_mark_(next_mark()),
+      folder_(current_folder()) {
   for (const FieldPlan& field : plan.fields) {
     Field& own = fields_.emplace_back();
     if (field.source_field < 0 || field.form == FieldForm::kIndex || field.form == FieldForm::kChunks)
@@ -45,18 +65,21 @@ SampleCache::SampleCache(std::shared_ptr<const TieredCache> cache, const SampleP
     own.source_field = field.source_field;
     own.keeps_pixels = form == CacheForm::kDecoded && is_picture(field.kind) && field.program.can_be_cut();
     own.key = mixed(kSampleEntry, own.keeps_pixels ? field.program.fixed_fingerprint() | 1 : 0);
+    own.key =
+        mixed_reading(own.key, field, source_->array_layout(static_cast<std::size_t>(field.source_field)));
     // Several fields of one record have the same bytes.
+    const auto number = static_cast<std::size_t>(field.source_field);
     if (field.form == FieldForm::kRecord)
-      own.key = mixed(own.key, source_->fields()[static_cast<std::size_t>(field.source_field)].name);
+      own.key = mixed(mixed(own.key, source_->fields()[number].name), source_->reading(number));
   }
   for (const auto& array : source_->chunked_arrays())
     array_keys_.push_back(
-        mixed(mixed_path(mixed(kChunkEntry, static_cast<std::uint64_t>(form)), array->uri()),
+        mixed(mixed_path(mixed(kChunkEntry, static_cast<std::uint64_t>(form)), array->uri(), folder_),
               array->fingerprint()));
 }
 
 EntryKey SampleCache::sample_key(const Field& field, const Extent& extent) const {
-  return mixed(mixed(mixed_path(field.key, extent.object), extent.offset), extent.length);
+  return mixed(mixed(mixed_path(field.key, extent.object, folder_), extent.offset), extent.length);
 }
 
 SampleCache::Subject SampleCache::subject(std::size_t field, const Extent& extent) const {
@@ -84,13 +107,13 @@ std::optional<ArraySpec> SampleCache::Value::spec() const {
 }
 
 bool SampleCache::is_current(const Subject& subject, const EntryHead& head,
-                             std::atomic<std::uint8_t>* checked) const {
+                             std::atomic<std::uint32_t>& checked) const {
   const ObjectVersion made_from{head.object_bytes, head.modified_ns};
   if (!subject.is_asked_for) return !subject.indexed || made_from == *subject.indexed;
-  if (checked == nullptr || checked->load(std::memory_order_relaxed) != 0) return true;
+  if (checked.load(std::memory_order_relaxed) == own_mark_) return true;
   const auto now = subject.store.stat(subject.object);
   if (!now || *now != made_from) return false;
-  checked->store(1, std::memory_order_relaxed);
+  checked.store(own_mark_, std::memory_order_relaxed);
   return true;
 }
 
@@ -103,7 +126,7 @@ std::optional<SampleCache::Value> SampleCache::find(const Subject& subject, cons
     if (entry.size() >= sizeof(EntryHead)) std::memcpy(&value.head, entry.data(), sizeof(EntryHead));
     const bool is_whole =
         value.head.bytes == entry.size() - sizeof(EntryHead) && value.head.key == subject.key;
-    if (is_whole && is_current(subject, value.head, hit->found.checked)) {
+    if (is_whole && is_current(subject, value.head, *hit->found.checked)) {
       value.bytes = entry.subspan(sizeof(EntryHead));
       value.held = std::move(hit->found.held);
       CacheCounters::Tier& tier = counters.tiers[hit->tier];
@@ -154,7 +177,7 @@ bool SampleCache::has_sample(std::uint64_t sample) const {
 
 std::uint64_t cache_identity(const SamplePlan& plan) {
   std::uint64_t hash = mix64(plan.source->fingerprint() ^ kFormat);
-  hash = mixed_path({hash, hash}, plan.source->uri()).high;
+  hash = mixed_path({hash, hash}, plan.source->uri(), current_folder()).high;
   for (const FieldPlan& field : plan.fields)
     if (field.source_field >= 0 && field.form != FieldForm::kIndex)
       hash = hash_text(field.name, mix64(hash ^ field.program.fixed_fingerprint()));

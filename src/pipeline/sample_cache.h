@@ -57,6 +57,7 @@ class SampleCache {
 
   // An epoch of so many samples begins.
   void start_epoch(std::uint64_t samples);
+  bool has_room() const { return cache_->free_bytes() > sizeof(EntryHead); }
   // Whether pixels are to be kept, of which this share is decoded anyway.
   bool wants_pixels(double share, std::uint64_t bytes) const;
 
@@ -74,11 +75,13 @@ class SampleCache {
   };
   EntryKey sample_key(const Field& field, const Extent& extent) const;
   EntryKey chunk_key(const ChunkId& chunk) const;
-  bool is_current(const Subject& subject, const EntryHead& head, std::atomic<std::uint8_t>* checked) const;
+  bool is_current(const Subject& subject, const EntryHead& head, std::atomic<std::uint32_t>& checked) const;
 
   const std::shared_ptr<const TieredCache> cache_;
   const SourcePtr source_;
   const CacheForm form_;
+  const std::uint32_t own_mark_;      // on entries that were compared with their objects since this was made
+  const std::string folder_;          // that paths are relative to
   std::vector<Field> fields_;         // of the plan
   std::vector<EntryKey> array_keys_;  // of each chunked array
   mutable Admission admission_;

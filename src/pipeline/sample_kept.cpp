@@ -82,6 +82,7 @@ Result<View> SampleWorker::decode_and_keep(const FieldPlan& field, std::uint64_t
   const Clock::time_point began = Clock::now();
   const auto found = read_bytes(field, sample);
   if (!found) return std::unexpected(found.error());
+  if (!shared_.cache->has_room()) return field.program.run_image(found->bytes, decoder_, context_);
   const auto part = field.program.plan_fixed_part(found->bytes, decoder_);
   if (!part) return std::unexpected(part.error());
   const double share = field.program.share_decoded(*part, context_.draws);
@@ -105,8 +106,7 @@ Result<View> SampleWorker::decode_and_keep(const FieldPlan& field, std::uint64_t
     PENSTOCK_CHECK(field.program.run_rest(view, context_));
     return view;
   }
-  // The whole picture may take more memory than what is cut out of it.
-  if (!added && added.error().code != ErrorCode::kNoMemory) return std::unexpected(added.error());
+  // What is cut out of a picture may be sound where the whole is not, or fit where the whole does not.
   return field.program.run_image(found->bytes, decoder_, context_);
 }
 

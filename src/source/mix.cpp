@@ -50,6 +50,11 @@ class MixSource final : public Source {
   const ArrayLayout* array_layout(std::size_t field) const override {
     return parts_.front()->array_layout(field);
   }
+  std::uint64_t reading(std::size_t field) const override {
+    std::uint64_t hash = 0;
+    for (const SourcePtr& part : parts_) hash = mix64(hash ^ part->reading(field));
+    return hash;
+  }
   IndexValue value(std::uint64_t sample, std::size_t field) const override {
     const Place place = find(sample);
     return place.part->value(place.sample, field);

@@ -38,6 +38,7 @@ class SubsetSource final : public Source {
                                      std::span<const std::byte> record, const Room& room) const override {
     return whole_->find_in_record(indices_[sample], field, record, room);
   }
+  std::uint64_t reading(std::size_t field) const override { return whole_->reading(field); }
   const ArrayLayout* array_layout(std::size_t field) const override { return whole_->array_layout(field); }
   IndexValue value(std::uint64_t sample, std::size_t field) const override {
     return whole_->value(indices_[sample], field);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/random.h"
 #include "decode/example.h"
 #include "decode/text.h"
 #include "source/field_kind.h"
@@ -185,6 +186,18 @@ class TFRecordSource final : public RecordSource {
                   fmt::format("feature \"{}\" has {} bytes, its type says {}", place.info.name,
                               values->front().size(), place.elements->bytes()));
     return RecordValue{values->front(), place.elements};
+  }
+
+  std::uint64_t reading(std::size_t field) const override {
+    const Place& place = places_[field];
+    std::uint64_t hash = mix64(static_cast<std::uint64_t>(place.traits.type) << 8 |
+                               static_cast<std::uint64_t>(place.traits.always_one));
+    hash = mix64(hash ^ static_cast<std::uint64_t>(place.traits.wide));
+    if (!place.elements) return hash;
+    hash = mix64(hash ^ (static_cast<std::uint64_t>(place.elements->dtype) + 1));
+    for (const std::int64_t extent : place.elements->shape)
+      hash = mix64(hash ^ static_cast<std::uint64_t>(extent));
+    return hash;
   }
 
  private:

@@ -9,7 +9,7 @@ import pytest
 
 from test_cli import cli, one_line, program  # noqa: F401  (fixtures)
 
-SLOTS = 62  # that fit into 4096 bytes, behind a header of 96
+SLOTS = 54  # that fit into 4096 bytes, behind a header of 616
 
 
 def make_cache(folder, capacity=200 * 2**20, used=50 * 2**20, entries=1234, words=()):

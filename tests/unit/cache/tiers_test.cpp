@@ -86,8 +86,10 @@ TEST(RamTier, is_one_for_all_who_give_the_same_name) {
   EXPECT_TRUE(holds(*second, 1, 1000));
   const auto found = second->find(key(1), no_room());
   ASSERT_NE(found->checked, nullptr);
-  EXPECT_EQ(*found->checked, 0) << "the second has not compared it with its object";
-  EXPECT_EQ(*first->find(key(1), no_room())->checked, 1) << "the first has made it";
+  *first->find(key(1), no_room())->checked = 5;
+  EXPECT_EQ(*found->checked, 0u) << "what the one has compared, the other has not";
+  EXPECT_EQ(first->agree(77, 2), 2u);
+  EXPECT_EQ(second->agree(77, 1), 2u) << "the first one's word";
   const auto taken = second->add(key(1), 1000, filled_with(1), some_room());
   EXPECT_EQ(*taken, CacheTier::Added::kTaken);
   first.reset();
@@ -161,8 +163,9 @@ TEST(RamTier, keeps_the_room_of_what_could_not_be_made) {
   ASSERT_FALSE(added);
   EXPECT_EQ(added.error().message, "bad picture");
   const std::uint64_t used = tier->state().used_bytes;
-  EXPECT_TRUE(add(*tier, 1, kMiB));
+  EXPECT_TRUE(add(*tier, 2, kMiB)) << "somebody else's now";
   EXPECT_EQ(tier->state().used_bytes, used);
+  EXPECT_TRUE(add(*tier, 1, kMiB));
   tier->withdraw(key(1));
   EXPECT_FALSE(tier->has(key(1)));
 }

@@ -1,0 +1,487 @@
+"""Processes that share a cache: one memory, one copy of each sample, whoever comes, goes or is killed."""
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from cached import (LIMIT, SHARED, Reader, abandoned_files, assert_same_epochs, batches_of, cached_loader, copied,
+                    mapped_files)
+from cached_reader import expected_digests
+from pictures import noise, save_png
+from records import number_samples, write_tar
+from zarr_writers import write_zarr
+
+SAMPLES = 40
+CROP = [["RandomCrop", 32]]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_in_shared_memory():
+    before = abandoned_files()
+    yield
+    assert [path for path in abandoned_files() if path not in before] == []
+
+
+@pytest.fixture
+def noisy(tmp_path):
+    """40 pictures that do not compress, 14.7 kB each."""
+    for i in range(SAMPLES):
+        save_png(tmp_path / "noisy" / f"{i:02}.png", noise((70, 70, 3), seed=i), compress_level=1)
+    return tmp_path / "noisy"
+
+
+def ranks(noisy, world_size, **options):
+    for rank in range(world_size):
+        yield {"source": noisy, "steps": CROP, "rank": rank, "world_size": world_size, "cache_form": "decoded", **options}
+
+
+# -- one memory for all -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["auto", "encoded", "decoded"])
+def test_two_ranks_share_one_memory_and_make_every_entry_once(noisy, form):
+    with contextlib.ExitStack() as stack:
+        options = list(ranks(noisy, 2, cache="4MiB", cache_form=form))
+        both = [stack.enter_context(Reader(**own)) for own in options]
+        path = both[0].file()
+        assert both[1].file() == path and path.stat().st_size == 4 << 20 and path.stat().st_mode & 0o777 == 0o600
+        expected = [expected_digests(4, **own) for own in options]
+        for epoch in range(4):
+            for reader in both:
+                reader.tell("epoch")
+            answers = [reader.answer() for reader in both]
+            for rank, answer in enumerate(answers):
+                assert answer["digests"] == expected[rank][epoch]
+                assert answer["tiers"]["ram"]["shared"] and answer["warnings"] == []
+            # Every rank meets samples in its second epoch that the other had in the first.
+            assert sum(answer["hits"] for answer in answers) == (SAMPLES if epoch else 0)
+            entries = {answer["tiers"]["ram"]["entries"] for answer in answers}
+            assert max(entries) == SAMPLES
+        assert [reader.file() for reader in both] == [path] * 2
+        assert [reader.end() for reader in both] == [(0, "")] * 2
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_the_joint_hit_ratio_is_the_share_that_fits(noisy, processes):
+    with contextlib.ExitStack() as stack:
+        all_of_them = [stack.enter_context(Reader(**own)) for own in ranks(noisy, processes, cache="1MiB", seed=5,
+                                                                           cache_form="decoded", steps=[["Resize", 100]])]
+        for epoch in range(4):
+            for reader in all_of_them:
+                reader.tell("epoch")
+            answers = [reader.answer() for reader in all_of_them]
+            hits, looks = (sum(answer[key] for answer in answers) for key in ("hits", "misses"))
+            if epoch > 1:
+                assert hits / (hits + looks) == kept / SAMPLES
+            kept = max(answer["tiers"]["ram"]["entries"] for answer in answers)
+            assert 0.5 < kept / SAMPLES < 0.8
+
+
+def test_a_process_that_comes_later_finds_what_others_kept(noisy):
+    own = {"source": noisy, "steps": CROP, "cache": "4MiB", "cache_form": "decoded"}
+    expected = expected_digests(2, **own)
+    with Reader(**own) as first:
+        assert first.epoch()["hits"] == 0
+        with Reader(**own) as second:
+            answer = second.epoch()
+            assert (answer["hits"], answer["misses"], answer["digests"]) == (SAMPLES, 0, expected[0])
+            assert first.end()[0] == 0
+            answer = second.epoch()  # the first one is gone, its entries are not
+            assert (answer["hits"], answer["digests"]) == (SAMPLES, expected[1])
+
+
+# -- what must not be mixed up ----------------------------------------------------------------------
+
+
+def test_processes_with_other_steps_or_other_data_do_not_mix_up_samples(tmp_path, noisy):
+    for i in range(SAMPLES):
+        save_png(tmp_path / "other" / f"{i:02}.png", noise((70, 70, 3), seed=100 + i), compress_level=1)
+    common = {"cache": "4MiB", "cache_form": "decoded"}
+    kinds = [{"source": noisy, "steps": CROP}, {"source": noisy, "steps": [["Resize", 50], ["RandomCrop", 32]]},
+             {"source": noisy, "steps": [["Resize", 60], ["RandomCrop", 32]]}, {"source": noisy, "steps": [["CenterCrop", 40]]},
+             {"source": tmp_path / "other", "steps": CROP}, {"source": noisy, "steps": [["Decode", "L"], *CROP]}]
+    with contextlib.ExitStack() as stack:
+        readers = [stack.enter_context(Reader(**own, **common)) for own in kinds]
+        expected = [expected_digests(3, **own) for own in kinds]
+        for epoch in range(3):
+            for reader in readers:
+                reader.tell("epoch")
+            for reader, truth in zip(readers, expected):
+                answer = reader.answer()
+                assert answer["digests"] == truth[epoch] and answer["hits"] == (SAMPLES if epoch else 0)
+
+
+def test_processes_with_other_forms_do_not_mix_up_samples(noisy):
+    forms = [{"source": noisy, "steps": CROP, "cache": "8MiB", "cache_form": form} for form in ("encoded", "decoded", "auto")]
+    with contextlib.ExitStack() as stack:
+        readers = [stack.enter_context(Reader(**own)) for own in forms]
+        expected = expected_digests(3, **forms[0])
+        for epoch in range(3):
+            for reader in readers:
+                reader.tell("epoch")
+            assert [reader.answer()["digests"] for reader in readers] == [expected[epoch]] * 3
+
+
+def test_processes_that_read_a_field_as_different_kinds_do_not_mix_it_up(tmp_path):
+    write_tar(tmp_path / "d.tar", [(f"{i}.bin", np.full(12, i, np.float32).tobytes()) for i in range(20)])
+    kinds = [{"source": tmp_path / "d.tar", "kind": "Tar", "kind_options": {"kinds": {"bin": kind}}, "cache": "4MiB"}
+             for kind in ("bytes", "float32[12]", "int32[3,4]")]
+    with contextlib.ExitStack() as stack:
+        for own in kinds:
+            reader, expected = stack.enter_context(Reader(**own)), expected_digests(2, **own)
+            assert [reader.epoch()["digests"] for _ in range(2)] == expected
+
+
+def test_all_who_let_it_be_chosen_keep_the_same_form(noisy):
+    """Whatever each of them measures."""
+    with contextlib.ExitStack() as stack:
+        readers = [stack.enter_context(Reader(**own)) for own in ranks(noisy, 4, cache="2MiB", cache_form="auto")]
+        assert len({reader.opened["form"] for reader in readers}) == 1
+
+
+@pytest.mark.parametrize("kind", ["folder", "kept index", "manifest", "tar", "zarr", "npy"])
+def test_data_replaced_while_another_process_keeps_the_memory(tmp_path, kind):
+    """Same size, other content: who comes now sees what is there now."""
+    def write(seed):
+        if kind == "zarr":
+            write_zarr(tmp_path / "d", np.random.default_rng(seed).integers(0, 99, (20, 30, 30), dtype=np.int32), (2, 30, 30))
+        elif kind == "npy":
+            np.save(tmp_path / "d.npy", np.random.default_rng(seed).random((20, 30, 30)))
+        elif kind == "tar":
+            write_tar(tmp_path / "d.tar", number_samples(10 + 40 * seed, 20, pad=500))
+        else:
+            for i in range(20):
+                save_png(tmp_path / "d" / f"{i:02}.png", noise((30, 30, 3), seed=100 * seed + i), compress_level=0)
+            (tmp_path / "d.csv").write_text("image\n" + "".join(f"d/{i:02}.png\n" for i in range(20)))
+
+    own = {"zarr": {"source": tmp_path / "d", "kind": "Zarr"}, "npy": {"source": tmp_path / "d.npy", "kind": "Npy"},
+           "tar": {"source": tmp_path / "d.tar", "kind": "Tar"}, "manifest": {"source": tmp_path / "d.csv", "kind": "Manifest"},
+           "kept index": {"source": tmp_path / "d"},
+           "folder": {"source": tmp_path / "d", "kind_options": {"keep_index": False}}}[kind] | {"cache": "4MiB"}
+    for form in ("encoded", "decoded"):
+        write(0)
+        with Reader(**own, cache_form=form) as old:
+            old.epoch()
+            assert old.epoch()["misses"] == 0
+            write(1)
+            expected = expected_digests(2, **own)
+            with Reader(**own, cache_form=form) as new:
+                assert [new.epoch()["digests"] for _ in range(2)] == expected
+                assert new.epoch()["misses"] == 0
+
+
+# -- the last one cleans up -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command, status, said", [
+    ("exit", 0, ""), ("raise", 1, "the program fails"), ("exit early", 3, ""), ("close", 0, "")])
+def test_the_file_is_gone_when_the_last_one_leaves(noisy, command, status, said):
+    own = {"source": noisy, "steps": CROP, "cache": "4MiB", "cache_form": "decoded"}
+    with Reader(**own) as one, Reader(**own) as two:
+        one.epoch()
+        assert one.end()[0] == 0
+        path = two.file()
+        two.epoch()
+        assert path.exists()
+        if command == "close":
+            two.tell("close")
+            two.answer()
+            assert not path.exists()
+            command = "exit"
+        code, err = two.end(command)
+        assert code == status and said in err and (said or err == "")
+    assert not path.exists()
+
+
+def test_the_file_is_gone_after_ctrl_c(noisy):
+    with Reader(noisy, steps=CROP, cache="4MiB") as reader:
+        reader.tell("forever")
+        reader.answer()
+        path = reader.file()
+        reader.process.send_signal(signal.SIGINT)
+        _, err = reader.process.communicate(timeout=LIMIT)
+        assert err.rstrip().endswith("KeyboardInterrupt")
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("ending", ["pass", "keep = cache, loader, epoch", "del loader", "sys.modules.clear()", "cache.close()",
+                                    "import builtins; builtins.kept = loader", "cycle = [loader]; cycle.append(cycle)"])
+def test_the_file_is_gone_however_the_program_ends(noisy, ending):
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(f"""
+        import sys, penstock as ps
+        cache = ps.Cache("4MiB")
+        loader = ps.Loader(sys.argv[1], 4, transform=[ps.RandomCrop(32)], output="numpy", cache=cache)
+        epoch = iter(loader)
+        next(epoch)
+        print([line.split()[5] for line in open("/proc/self/maps") if "/penstock-1-" in line][0])
+        {ending}
+    """), str(noisy)], capture_output=True, text=True, timeout=LIMIT)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith(f"{SHARED}/penstock-1-")
+    assert not os.path.exists(done.stdout.strip())
+
+
+def test_all_who_leave_at_once_leave_nothing(noisy):
+    for _ in range(2):
+        with contextlib.ExitStack() as stack:
+            readers = [stack.enter_context(Reader(noisy, steps=CROP, cache="4MiB")) for _ in range(4)]
+            path, = {reader.file() for reader in readers}
+            for reader in readers:
+                reader.tell("exit")
+            for reader in readers:
+                reader.process.communicate(timeout=LIMIT)
+        assert not path.exists()
+
+
+def test_two_loaders_of_one_process_share_too(noisy):
+    options = {"transform": [ps.RandomCrop(32)], "cache": "4MiB", "cache_form": "decoded"}
+    with cached_loader(noisy, **options) as one:
+        list(one)
+        with cached_loader(noisy, **options) as two:
+            list(two)
+            assert two.stats()["cache"]["hit_ratio"] == 1 and len(mapped_files()) == 1
+        list(one)
+        assert one.stats()["epochs"][-1]["cache"]["hit_ratio"] == 1
+        path, = mapped_files()
+    assert not path.exists()
+
+
+def test_a_forked_child_that_exits_leaves_the_parents_memory_alone(noisy):
+    own = {"source": noisy, "steps": CROP, "cache": "4MiB", "cache_form": "decoded"}
+    expected = expected_digests(3, **own)
+    with Reader(**own) as reader:
+        for epoch in range(3):
+            reader.tell("fork")
+            assert reader.answer() == {"status": 0}
+            answer = reader.epoch()
+            assert answer["digests"] == expected[epoch] and answer["hits"] == (SAMPLES if epoch else 0)
+            path = reader.file()
+            assert path.exists()
+        with Reader(**own) as late:
+            assert late.epoch()["hits"] == SAMPLES
+        assert reader.end() == (0, "")
+    assert not path.exists()
+
+
+def test_a_forked_child_that_stays_does_not_keep_the_file(noisy):
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent("""
+        import os, sys, time, penstock as ps
+        loader = ps.Loader(sys.argv[1], 4, transform=[ps.RandomCrop(32)], output="numpy", cache="4MiB")
+        list(loader)
+        child = os.fork()
+        if child == 0:
+            os.close(1), os.close(2)
+            time.sleep(60)
+            os._exit(0)
+        path = [line.split()[5] for line in open("/proc/self/maps") if "/penstock-1-" in line][0]
+        print(os.path.exists(path))
+        loader.close()
+        print(os.path.exists(path))
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+    """), str(noisy)], capture_output=True, text=True, timeout=LIMIT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\nFalse\n", "")
+
+
+# -- who is killed ----------------------------------------------------------------------------------
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_start(tmp_path, noisy):
+    with Reader(noisy, steps=CROP, cache="4MiB") as reader:
+        reader.epoch()
+        left = reader.file()
+        reader.kill()
+    assert left in abandoned_files()
+    np.save(tmp_path / "x.npy", np.arange(600_000.0).reshape(200, 3000))
+    with cached_loader(tmp_path / "x.npy", cache="2MiB") as loader:  # something else altogether
+        assert not left.exists()
+        list(loader)
+
+
+def test_the_same_start_after_a_kill_begins_anew_with_right_samples(noisy):
+    own = {"source": noisy, "steps": CROP, "cache": "4MiB", "cache_form": "decoded"}
+    expected = expected_digests(2, **own)
+    with Reader(**own) as reader:
+        reader.tell("forever")
+        reader.answer()
+        reader.kill()
+    with Reader(**own) as reader:
+        answer = reader.epoch()
+        assert answer["hits"] == 0 and answer["digests"] == expected[0]
+        assert reader.epoch()["digests"] == expected[1]
+
+
+def test_a_file_of_that_name_that_is_no_cache_does_no_harm(noisy):
+    """Left by another version, or cut short; and one in which nothing is right while somebody holds it."""
+    import fcntl
+
+    own = {"source": noisy, "steps": CROP, "cache": "4MiB", "cache_form": "decoded"}
+    expected = expected_digests(2, **own)
+    with Reader(**own) as reader:
+        reader.epoch()
+        name = reader.file()
+    for content in (b"", b"garbage" * 1000, noise((4 << 20,), seed=1).tobytes(), bytes(4 << 20)):
+        for is_held in (False, True):
+            name.write_bytes(content)
+            with open(name, "rb") as file:
+                if is_held:
+                    fcntl.flock(file, fcntl.LOCK_SH)
+                with Reader(**own) as reader:
+                    answer = reader.epoch()
+                    assert answer["digests"] == expected[0]
+                    assert answer["tiers"]["ram"]["shared"] == (not is_held)
+                    if is_held:
+                        assert any("shared memory" in text for text in answer["warnings"])
+                    assert reader.epoch()["digests"] == expected[1]
+                    assert reader.end()[0] == 0
+            name.unlink(missing_ok=True)
+
+
+def kill_while_others_read(source, own, kills, readers, seed):
+    """Whoever is left, and whoever comes, has every batch right."""
+    chance = random.Random(seed)
+    options = [own | {"seed": i} for i in range(readers)]
+    expected = [expected_digests(1, source=source, **mine)[0] for mine in options]
+    alive = []
+    try:
+        for mine in options:
+            alive.append(Reader(source, **mine))
+        for reader in alive:
+            reader.wait_open()
+        for _ in range(kills):
+            victim = chance.randrange(readers)
+            for reader in alive:
+                reader.tell("epoch")
+            time.sleep(chance.random() * 0.03)
+            alive[victim].process.kill()
+            for i, reader in enumerate(alive):
+                if i != victim:
+                    answer = reader.answer()
+                    assert answer["digests"] == expected[i] and answer["errors"] == []
+            alive[victim].__exit__()
+            alive[victim] = Reader(source, **options[victim]).wait_open()
+        for i, reader in enumerate(alive):
+            assert reader.epoch()["digests"] == expected[i]
+            assert reader.end() == (0, "")
+    finally:
+        for reader in alive:
+            reader.__exit__()
+
+
+# Every epoch gives the same batches.
+ALWAYS_ALIKE = {"shuffle": False, "steps": [["Resize", 100], ["CenterCrop", 90]], "cache_form": "decoded"}
+
+
+def test_processes_are_killed_while_others_read(noisy):
+    kill_while_others_read(noisy, ALWAYS_ALIKE | {"cache": "4MiB"}, kills=5, readers=3, seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cache", ["1MiB", "8MiB"])
+def test_100_processes_are_killed_while_others_read(noisy, cache):
+    kill_while_others_read(noisy, ALWAYS_ALIKE | {"cache": cache}, kills=50, readers=4, seed=2)
+
+
+@pytest.mark.slow
+def test_processes_are_killed_while_they_fill_the_cache(noisy):
+    """Each time from nothing: those who survive must get over what the dead had claimed."""
+    own = ALWAYS_ALIKE | {"cache": "8MiB", "threads": 4}
+    expected = expected_digests(1, source=noisy, **own)[0]
+    chance = random.Random(3)
+    for _ in range(30):
+        with Reader(noisy, **own) as one, Reader(noisy, **own) as two:
+            one.tell("epoch"), two.tell("epoch")
+            time.sleep(chance.random() * 0.02)
+            one.kill()
+            assert two.answer()["digests"] == expected
+            for _ in range(2):
+                answer = two.epoch()
+                assert answer["digests"] == expected
+            assert answer["hits"] == SAMPLES  # claims of the dead are taken over
+
+
+# -- no shared memory to be had ---------------------------------------------------------------------
+
+
+def small_shared_memory(size):
+    """A command before the program: its /dev/shm has this size."""
+    wrapper = ["unshare", "--mount", "sh", "-c", f'mount -t tmpfs -o size={size} tmpfs /dev/shm && exec "$@"', "sh"]
+    if subprocess.run([*wrapper, "true"], capture_output=True).returncode != 0:
+        pytest.skip("may not mount a small /dev/shm")
+    return wrapper
+
+
+def test_more_than_there_is_free_is_said_and_a_private_cache_used(noisy, caplog):
+    """Of 64 processes on the node: each makes do with its part."""
+    status = os.statvfs(SHARED)
+    ask = status.f_bavail * status.f_frsize + (64 << 20)
+    options = {"transform": [ps.RandomCrop(32)], "rank": 1, "world_size": 64, "epoch_size": 64 * 20}
+    expected = batches_of(noisy, 2, **options)
+    with pytest.MonkeyPatch.context() as patch, caplog.at_level("WARNING", "penstock"):
+        for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"):
+            patch.setenv(name, "64")
+        for name in ("RANK", "LOCAL_RANK"):
+            patch.setenv(name, "1")
+        with cached_loader(noisy, cache=ask, cache_form="decoded", **options) as loader:
+            got = [[copied(b) for b in loader] for _ in range(2)]
+            stats = loader.stats()
+            assert mapped_files() == []
+    assert_same_epochs(got, expected)
+    tier = stats["cache"]["tiers"]["ram"]
+    assert not tier["shared"] and 0 <= tier["capacity"] - ask // 64 < 4096 and stats["cache"]["hits"] > 0
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 1 and "/dev/shm" in said[0] and "MiB" in said[0] and "this process alone" in said[0]
+
+
+def test_shared_memory_that_is_too_small_is_said_and_a_private_cache_used(noisy):
+    own = {"steps": CROP, "cache": "8MiB", "cache_form": "decoded"}
+    expected = expected_digests(2, source=noisy, **own)
+    with Reader(noisy, wrapper=small_shared_memory("3m"), **own) as reader:
+        said = reader.opened["warnings"]
+        assert len(said) == 1 and "/dev/shm" in said[0] and "3 MiB" in said[0] and "this process alone" in said[0]
+        answers = [reader.epoch(), reader.epoch()]
+        assert [answer["digests"] for answer in answers] == expected and answers[1]["hits"] == SAMPLES
+        assert not answers[1]["tiers"]["ram"]["shared"] and answers[1]["warnings"] == said
+        assert reader.end() == (0, "")
+
+
+def test_shared_memory_that_others_fill_on_the_way_is_said_once(tmp_path):
+    """What was kept stays; what does not fit any more is read as without a cache."""
+    for i in range(60):
+        save_png(tmp_path / f"{i:02}.png", noise((300, 300, 3), seed=i), compress_level=1)
+    own = {"cache": "15MiB", "cache_form": "decoded"}
+    expected = expected_digests(3, source=tmp_path, **own)
+    with Reader(tmp_path, wrapper=small_shared_memory("16m"),
+                prelude="import threading, penstock as ps\nheld = []\n"
+                        "whole = ps.Loader.__init__\n"
+                        "def opened(*arguments, **options):\n"
+                        "    whole(*arguments, **options)\n"
+                        "    held.append(open('/dev/shm/other', 'wb').write(bytes(6 << 20)))\n"
+                        "ps.Loader.__init__ = opened", **own) as reader:
+        answers = [reader.epoch() for _ in range(3)]
+        assert [answer["digests"] for answer in answers] == expected
+        assert len(answers[-1]["warnings"]) == 1 and "the cache stays at" in answers[-1]["warnings"][0]
+        assert answers[-1]["tiers"]["ram"]["shared"] and 0 < answers[-1]["hits"] == answers[-1]["tiers"]["ram"]["entries"] < 60
+        assert reader.end() == (0, "")
+
+
+def test_files_that_may_not_grow_make_it_private(noisy):
+    prelude = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)); " \
+              "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)"
+    own = {"steps": CROP, "cache": "4MiB", "cache_form": "decoded"}
+    expected = expected_digests(2, source=noisy, **own)
+    with Reader(noisy, prelude=prelude, **own) as reader:
+        answers = [reader.epoch(), reader.epoch()]
+        assert [answer["digests"] for answer in answers] == expected
+        assert len(answers[1]["warnings"]) == 1 and "shared memory" in answers[1]["warnings"][0]
+        assert not answers[1]["tiers"]["ram"]["shared"] and answers[1]["hits"] == SAMPLES
+        assert reader.end() == (0, "")
