@@ -1,11 +1,13 @@
 #include "cache/admission.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace penstock {
 namespace {
 
-constexpr double kAmple = 1.1;  // a little more than would do: what is not let in is gone for this epoch
+constexpr double kAmple = 1.1;       // a little more than would do: what is not let in is gone for this epoch
+constexpr double kMostOfThem = 0.8;  // from here on, choosing saves next to nothing
 constexpr std::uint64_t kFewVisits = 32;  // nothing can be told from
 
 }  // namespace
@@ -25,9 +27,11 @@ bool Admission::lets_in(double share, std::uint64_t entry_bytes, std::uint64_t f
   ++visited_;
   bytes_seen_ += static_cast<double>(entry_bytes);
   const double mean_bytes = std::max(1.0, bytes_seen_ / static_cast<double>(visited_));
-  const double left = visits_ > visited_ ? static_cast<double>(visits_ - visited_) + 1 : 1;
+  const double to_come = visits_ > visited_ ? static_cast<double>(visits_ - visited_) + 1 : 1;
+  // Those to come may be smaller than those that were: the fewer they are, the more so.
+  const double left = std::max(1.0, to_come - 2 * std::sqrt(to_come));
   const double wanted = kAmple * static_cast<double>(free_bytes) / mean_bytes / left;  // of those to come
-  if (wanted >= 1 || visited_ <= kFewVisits) return true;
+  if (wanted >= kMostOfThem || visited_ <= kFewVisits) return true;
   // Among the highest shares of late?
   const auto known = std::min<std::uint64_t>(visited_, kRemembered);
   const auto higher = std::count_if(shares_.begin(), shares_.begin() + static_cast<std::ptrdiff_t>(known),

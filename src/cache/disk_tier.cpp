@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/crc32c.h"
+#include "base/stats.h"
 #include "cache/contents_file.h"
 #include "cache/disk_folder.h"
 #include "cache/entry_table.h"
@@ -18,6 +19,8 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kMarkBytes = 4;
+constexpr double kMemoryRate = 2e9;  // bytes a second: what comes slower came from the disk
+constexpr int kExpected = 256;       // entries, after one that did
 
 bool read_whole(int file, MutableBytes bytes, std::uint64_t offset) {
   while (!bytes.empty()) {
@@ -73,14 +76,27 @@ class DiskTier final : public CacheTier {
         if (!given) return std::nullopt;
         memory = given->first(place->length);
       }
-      if (read_whole(folder_.data.get(), memory, place->offset) && is_entry(key, memory, place->crc))
-        return Found{memory, nullptr, checked(place->slot)};
+      const Clock::time_point began = Clock::now();
+      const bool is_read = read_whole(folder_.data.get(), memory, place->offset);
+      if (seconds_between(began, Clock::now()) > static_cast<double>(memory.size()) / kMemoryRate)
+        to_expect_.store(kExpected, std::memory_order_relaxed);
+      if (is_read && is_entry(key, memory, place->crc)) return Found{memory, nullptr, checked(place->slot)};
     }
     if (table_.withdraw(key)) damaged_.fetch_add(1, std::memory_order_relaxed);
     return std::nullopt;
   }
 
   bool has(const EntryKey& key) const override { return table_.find(key).has_value(); }
+
+  // The disk begins to read it: what is read one after another, wherever it stands, is slow.
+  // Asking costs something too: not while what is read is in memory.
+  void expect(const EntryKey& key) const override {
+    if (to_expect_.load(std::memory_order_relaxed) <= 0) return;
+    to_expect_.fetch_sub(1, std::memory_order_relaxed);
+    if (const auto place = table_.find(key))
+      posix_fadvise(folder_.data.get(), static_cast<off_t>(place->offset), static_cast<off_t>(place->length),
+                    POSIX_FADV_WILLNEED);
+  }
 
   Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room) override {
     if (cannot_write_.load(std::memory_order_relaxed)) return Added::kNoRoom;
@@ -145,6 +161,7 @@ class DiskTier final : public CacheTier {
   const DiskFolder folder_;
   EntryTable table_;
   const MemoryBlock checked_;  // a mark a slot; memory only for those that were touched
+  mutable std::atomic<int> to_expect_ = kExpected;
   std::atomic<std::uint64_t> damaged_ = 0;
   std::atomic<bool> cannot_write_ = false;
 };

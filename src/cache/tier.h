@@ -33,6 +33,9 @@ class CacheTier {
   virtual std::optional<Found> find(const EntryKey& key, const Room& room) = 0;
   virtual bool has(const EntryKey& key) const = 0;
 
+  // It will be looked for soon.
+  virtual void expect(const EntryKey&) const {}
+
   enum class Added : std::uint8_t {
     kYes,
     kNoRoom,  // the next tier may have

@@ -72,6 +72,10 @@ bool TieredCache::has(const EntryKey& key) const {
   return false;
 }
 
+void TieredCache::expect(const EntryKey& key) const {
+  for (const CacheTierPtr& tier : tiers_) tier->expect(key);
+}
+
 Result<bool> TieredCache::add(const EntryKey& key, std::uint64_t bytes, const CacheTier::Fill& fill,
                               const CacheTier::Room& room) const {
   for (const CacheTierPtr& tier : tiers_) {

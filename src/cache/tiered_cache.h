@@ -32,6 +32,8 @@ class TieredCache final : public Cache {
   };
   std::optional<Hit> find(const EntryKey& key, const CacheTier::Room& room) const;
   bool has(const EntryKey& key) const;
+  // It will be looked for soon, where a tier can make use of that.
+  void expect(const EntryKey& key) const;
   // True: it is in now.
   Result<bool> add(const EntryKey& key, std::uint64_t bytes, const CacheTier::Fill& fill,
                    const CacheTier::Room& room) const;

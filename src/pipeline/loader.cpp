@@ -178,7 +178,8 @@ Result<std::unique_ptr<Loader>> open_with(SourcePtr source, const LoaderOptions&
                         threads, stream_plan.prefetch};
   PENSTOCK_CHECK(check_chunks_fit(*plan, request));
   const auto upcoming_plan =
-      plan_upcoming(*source, {2 * samples_together(*order), bytes_to_share(*plan, request)});
+      plan_upcoming(*source, {2 * samples_together(*order), bytes_to_share(*plan, request),
+                              options.cache && options.cache->options().disk_bytes > 0});
   if (upcoming_plan) request.shared_bytes += upcoming_plan->bytes();
   const auto budget = divide_budget(request);
   if (!budget) return std::unexpected(budget.error());

@@ -175,6 +175,14 @@ bool SampleCache::has_sample(std::uint64_t sample) const {
   return true;
 }
 
+void SampleCache::expect_sample(std::uint64_t sample) const {
+  for (const Field& field : fields_) {
+    if (field.source_field < 0) continue;
+    if (const auto extent = source_->extent(sample, static_cast<std::size_t>(field.source_field)))
+      cache_->expect(sample_key(field, *extent));
+  }
+}
+
 std::uint64_t cache_identity(const SamplePlan& plan) {
   std::uint64_t hash = mix64(plan.source->fingerprint() ^ kFormat);
   hash = mixed_path({hash, hash}, plan.source->uri(), current_folder()).high;

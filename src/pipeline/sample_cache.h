@@ -63,6 +63,10 @@ class SampleCache {
 
   // Whether nothing of the sample's fields has to be read.
   bool has_sample(std::uint64_t sample) const;
+  // Tells the tiers which entries are wanted soon; no use where there is only memory.
+  bool is_on_disk() const { return cache_->options().disk_bytes > 0; }
+  void expect_sample(std::uint64_t sample) const;
+  void expect(const ChunkId& chunk) const { cache_->expect(chunk_key(chunk)); }
   bool has(const ChunkId& chunk) const { return cache_->has(chunk_key(chunk)); }
 
   std::vector<TierState> tiers() const { return cache_->tiers(); }

@@ -35,11 +35,11 @@ std::optional<UpcomingPlan> plan_upcoming(const Source& source, const UpcomingRe
   const bool is_remote =
       source.store().reads_ahead() > 0 ||
       std::ranges::any_of(arrays, [](const auto& array) { return array->store().reads_ahead() > 0; });
-  if (arrays.empty() && !is_remote) return std::nullopt;
+  if (arrays.empty() && !is_remote && !request.is_cached_on_disk) return std::nullopt;
   UpcomingPlan plan;
   plan.samples_ahead = std::clamp(request.samples, kFewestAhead, kMostAhead);
   plan.ahead_bytes = !is_remote ? 0 : arrays.empty() ? request.most_bytes : request.most_bytes / 2;
-  plan.shelf_bytes = request.most_bytes - plan.ahead_bytes;
+  plan.shelf_bytes = arrays.empty() ? 0 : request.most_bytes - plan.ahead_bytes;
   return plan;
 }
 
@@ -90,9 +90,12 @@ void Upcoming::extend() {
 void Upcoming::plan_sample(std::uint64_t position, std::uint64_t sample) {
   if (!source_.chunked_arrays().empty()) {
     std::vector<ChunkId> fresh = shelf_.plan(position, chunks_of(source_, fields_, sample));
+    if (cache_ != nullptr && cache_->is_on_disk())
+      for (const ChunkId& chunk : fresh) cache_->expect(chunk);
     if (cache_ != nullptr) std::erase_if(fresh, [this](const ChunkId& chunk) { return cache_->has(chunk); });
     if (ahead_ && !fresh.empty()) ahead_->want(position, fresh);
   }
+  if (cache_ != nullptr && cache_->is_on_disk()) cache_->expect_sample(sample);
   if (!ahead_ || (cache_ != nullptr && cache_->has_sample(sample))) return;
   std::vector<ObjectRead> reads;
   for (const std::size_t field : fields_) {

@@ -32,9 +32,10 @@ struct UpcomingPlan {
 struct UpcomingRequest {
   std::uint64_t samples = 1;     // that are made at one time, or that windows of the order reach over
   std::uint64_t most_bytes = 0;  // all of which are used
+  bool is_cached_on_disk = false;
 };
 
-// Nothing where samples share nothing and the store is as well read on the spot.
+// Nothing where samples share nothing, and store and cache are as well read on the spot.
 std::optional<UpcomingPlan> plan_upcoming(const Source& source, const UpcomingRequest& request);
 
 struct ChunkCounters {
