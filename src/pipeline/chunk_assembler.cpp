@@ -26,10 +26,6 @@ Stretch stretch_of_piece(const ChunkedArray& array, const ChunkPiece& piece) {
   return {static_cast<std::size_t>(first), static_cast<std::size_t>(last - first) + item};
 }
 
-std::uint64_t nanoseconds_since(Clock::time_point began) {
-  return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - began).count());
-}
-
 }  // namespace
 
 ChunkAssembler::ChunkAssembler(const Source& source, Scratch& scratch, StageClock& clock,
@@ -127,7 +123,7 @@ Result<bool> ChunkAssembler::try_need(std::uint64_t position, Need& need) {
         shelf.fail(need.chunk, error);
         return std::unexpected(std::move(error));
       }
-      const std::uint64_t cost_ns = nanoseconds_since(began);
+      const std::uint64_t cost_ns = cost_since(began);
       shelf.publish(need.chunk);
       if (!is_missing_) keep_copy(need.chunk, claim->bytes, cost_ns);
       break;
@@ -197,6 +193,9 @@ std::unexpected<Error> ChunkAssembler::not_decoded(const ChunkId& chunk, Error e
     error.where.offset += inside;
     if (error.where.length >= inside) error.where.length -= inside;
   }
+  // Remembered for other samples, which do not know what was read.
+  if (error.where.length < 0 && error.where.uri == where_.uri && error.where.offset == where_.offset)
+    error.where.length = where_.length;
   if (!error.message.starts_with("chunk "))
     error.message = fmt::format("chunk {}: {}", describe_chunk(array, chunk.number), error.message);
   return std::unexpected(std::move(error));

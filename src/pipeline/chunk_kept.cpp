@@ -48,7 +48,7 @@ Result<bool> ChunkAssembler::keep_and_use(const Need& need) {
   const auto make = [&](MutableBytes bytes, EntryHead& head) -> Status {
     const Clock::time_point began = Clock::now();
     PENSTOCK_CHECK(decode_into(need.chunk, bytes));
-    head.cost_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - began).count());
+    head.cost_ns = cost_since(began);
     head.object_bytes = version_.size;
     head.modified_ns = version_.modified_ns;
     PENSTOCK_CHECK(scatter_all(need, bytes, 0));
@@ -94,7 +94,7 @@ Result<ConstBytes> ChunkAssembler::find_or_read(const ChunkId& chunk, const Obje
   if (!encoded) return encoded;
   const auto copy = [&](MutableBytes bytes, EntryHead& head) -> Status {
     std::ranges::copy(*encoded, bytes.begin());
-    head.cost_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - began).count());
+    head.cost_ns = cost_since(began);
     return {};
   };
   (void)cache_->add(subject, version_, encoded->size(), copy, room);

@@ -132,7 +132,7 @@ std::optional<SampleCache::Value> SampleCache::find(const Subject& subject, cons
       CacheCounters::Tier& tier = counters.tiers[hit->tier];
       tier.hits.add(1);
       tier.bytes.add(value.bytes.size());
-      const auto took = static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - began).count());
+      const auto took = cost_since(began);
       tier.saved_nanoseconds.add(value.head.cost_ns - std::min(value.head.cost_ns, took));
       return value;
     }

@@ -91,6 +91,11 @@ class SampleCache {
   mutable Admission admission_;
 };
 
+// In nanoseconds, for EntryHead::cost_ns.
+inline std::uint64_t cost_since(Clock::time_point began) {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - began).count());
+}
+
 // A number for all that a loader's entries depend on, but for the form: where two have the same, they share.
 std::uint64_t cache_identity(const SamplePlan& plan);
 

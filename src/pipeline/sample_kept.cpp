@@ -8,10 +8,6 @@
 namespace penstock {
 namespace {
 
-std::uint64_t nanoseconds_since(Clock::time_point began) {
-  return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - began).count());
-}
-
 void describe(EntryHead& head, const ArraySpec& spec) {
   head.has_spec = 1;
   head.dtype = spec.dtype;
@@ -52,7 +48,7 @@ Result<RecordValue> SampleWorker::find_bytes(const FieldPlan& field, std::uint64
   const auto keep = [&](MutableBytes bytes, EntryHead& head) -> Status {
     std::ranges::copy(value->bytes, bytes.begin());
     if (value->elements) describe(head, *value->elements);
-    head.cost_ns = nanoseconds_since(began);
+    head.cost_ns = cost_since(began);
     return {};
   };
   // Whether it could be kept or not, it is here.
@@ -96,7 +92,7 @@ Result<View> SampleWorker::decode_and_keep(const FieldPlan& field, std::uint64_t
     describe(head, part->spec);
     head.picture_width = part->width;
     head.picture_height = part->height;
-    head.cost_ns = nanoseconds_since(began);
+    head.cost_ns = cost_since(began);
     view = *made;
     return {};
   };
