@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -21,7 +22,7 @@ constexpr std::uint64_t kMostProbes = 64;
 constexpr std::uint64_t kAlignment = 64;
 
 // A slot's state: what it is in the low bits, and above them how often it has changed, so that a reader
-// can tell that the slot is still what it was when he began.
+// can tell that the slot is still what it was when it began.
 enum Kind : std::uint32_t { kEmpty = 0, kClaimed, kAbandoned, kReady, kWithdrawn };
 constexpr std::uint32_t kKindBits = 3;
 
@@ -120,7 +121,9 @@ std::uint64_t this_machine() {
     std::ifstream file("/proc/sys/kernel/random/boot_id");
     std::string text;
     std::getline(file, text);
-    return hash_text(text, 1);
+    std::error_code ignored;
+    const auto processes = std::filesystem::read_symlink("/proc/self/ns/pid", ignored);
+    return hash_text(processes.string(), hash_text(text, 1));
   }();
   return machine;
 }

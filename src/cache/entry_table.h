@@ -96,7 +96,8 @@ class EntryTable {
   const Ways ways_;
 };
 
-// A number of the running system's own: another after every start.
+// A number of the running system's own, another after every start; and of the processes that can see each
+// other: those of two containers have the same numbers.
 std::uint64_t this_machine();
 
 }  // namespace penstock

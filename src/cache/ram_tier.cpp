@@ -167,6 +167,8 @@ Result<CacheTierPtr> open_ram_tier(const RamTierOptions& options) {
   if (!file) return open_private(options, file.error().describe());
   if (!EntryTable::is_formatted((*file)->bytes().first(table)))
     return open_private(options, path + " is something else");
+  if (EntryTable((*file)->bytes().first(table), {}).machine() != this_machine())
+    return open_private(options, path + " is another container's");
   return std::make_unique<RamTier>(std::move(*file), MemoryBlock(), table, options.warn);
 }
 

@@ -29,7 +29,6 @@ class SharedFile {
   SharedFile(const SharedFile&) = delete;
 
   MutableBytes bytes() const { return {data_, size_}; }
-  const std::string& path() const { return path_; }
 
   // Into the file, and so into everybody's mapping. Where the system has no page for it, this is where it
   // says so: writing to the mapping would be a crash.

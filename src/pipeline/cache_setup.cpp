@@ -20,11 +20,7 @@ std::uint64_t count_units(const Source& source) {
 
 bool can_be_decoded(const SamplePlan& plan) {
   return !plan.source->chunked_arrays().empty() ||
-         std::ranges::any_of(plan.fields, [](const FieldPlan& field) {
-           return field.source_field >= 0 &&
-                  (field.kind == FieldKind::kImage || field.kind == FieldKind::kMask) &&
-                  field.program.can_be_cut();
-         });
+         std::ranges::any_of(plan.fields, &FieldPlan::has_lasting_pixels);
 }
 
 bool has_fast_decode(const SamplePlan& plan) {

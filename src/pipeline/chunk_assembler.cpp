@@ -35,6 +35,7 @@ ChunkAssembler::ChunkAssembler(const Source& source, Scratch& scratch, StageCloc
       clock_(clock),
       upcoming_(shared.upcoming),
       cache_(shared.cache),
+      room_for_kept_(room_for_kept(scratch)),
       codecs_(scratch, kScratchCodec) {}
 
 std::span<const ChunkPiece> ChunkAssembler::pieces_of(const Need& need) const {

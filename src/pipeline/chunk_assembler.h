@@ -62,7 +62,6 @@ class ChunkAssembler {
   Result<bool> keep_and_use(const Need& need);
   void keep_copy(const ChunkId& chunk, ConstBytes decoded, std::uint64_t cost_ns);
   Result<ConstBytes> find_or_read(const ChunkId& chunk, const ObjectRead& wanted);
-  Result<MutableBytes> room_for_kept(std::size_t bytes);
   Status use_alone(const Need& need);
   Result<ChunkPlace> place_of(const ChunkId& chunk) const;
   std::unexpected<Error> not_read(const ChunkId& chunk, Error error) const;
@@ -84,6 +83,7 @@ class ChunkAssembler {
   StageClock& clock_;
   Upcoming* const upcoming_;
   const SampleCache* const cache_;
+  const CacheTier::Room room_for_kept_;
   CodecWorker codecs_;
   std::span<const ChunkTarget> targets_;
   std::vector<ArrayBox> boxes_;

@@ -8,12 +8,6 @@
 
 namespace penstock {
 
-Result<MutableBytes> ChunkAssembler::room_for_kept(std::size_t bytes) {
-  const auto memory = scratch_.get(kScratchCached, bytes);
-  if (!memory) return memory;
-  return memory->first(bytes);
-}
-
 // A server is not asked whether the object is still what it was, so where it stands need not be known.
 Result<SampleCache::Subject> ChunkAssembler::subject_of(const ChunkId& chunk) const {
   if (source_.chunked_arrays()[chunk.array]->store().reads_ahead() > 0) return cache_->subject(chunk, {});
@@ -29,8 +23,7 @@ Result<bool> ChunkAssembler::use_kept(const Need& need) {
   }
   const auto subject = subject_of(need.chunk);
   if (!subject) return std::unexpected(subject.error());
-  const auto kept =
-      cache_->find(*subject, [this](std::size_t bytes) { return room_for_kept(bytes); }, clock_.cache());
+  const auto kept = cache_->find(*subject, room_for_kept_, clock_.cache());
   if (!kept) return false;
   const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
   if (kept->bytes.size() != array.chunk_bytes(need.chunk.number)) return false;
@@ -57,8 +50,7 @@ Result<bool> ChunkAssembler::keep_and_use(const Need& need) {
     return is_missing_ ? fail(ErrorCode::kNotFound, "missing") : Status{};
   };
   const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
-  const auto added = cache_->add(*subject, {}, array.chunk_bytes(need.chunk.number), make,
-                                 [this](std::size_t bytes) { return room_for_kept(bytes); });
+  const auto added = cache_->add(*subject, {}, array.chunk_bytes(need.chunk.number), make, room_for_kept_);
   if (is_used || (!added && added.error().code == ErrorCode::kNoMemory)) return is_used;
   return added;
 }
@@ -73,16 +65,14 @@ void ChunkAssembler::keep_copy(const ChunkId& chunk, ConstBytes decoded, std::ui
     return {};
   };
   // Whether it could be kept or not, it is here.
-  (void)cache_->add(*subject, version_, decoded.size(), copy,
-                    [this](std::size_t bytes) { return room_for_kept(bytes); });
+  (void)cache_->add(*subject, version_, decoded.size(), copy, room_for_kept_);
 }
 
 Result<ConstBytes> ChunkAssembler::find_or_read(const ChunkId& chunk, const ObjectRead& wanted) {
   const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
   if (cache_ == nullptr || cache_->keeps_decoded_chunks()) return read(array, wanted);
   const SampleCache::Subject subject = cache_->subject(chunk, wanted.key);
-  const auto room = [this](std::size_t bytes) { return room_for_kept(bytes); };
-  if (const auto kept = cache_->find(subject, room, clock_.cache())) {
+  if (const auto kept = cache_->find(subject, room_for_kept_, clock_.cache())) {
     kept_ = kept->held;
     where_ = {wanted.key, static_cast<std::int64_t>(wanted.range.offset),
               static_cast<std::int64_t>(kept->bytes.size()), -1};
@@ -97,7 +87,7 @@ Result<ConstBytes> ChunkAssembler::find_or_read(const ChunkId& chunk, const Obje
     head.cost_ns = cost_since(began);
     return {};
   };
-  (void)cache_->add(subject, version_, encoded->size(), copy, room);
+  (void)cache_->add(subject, version_, encoded->size(), copy, room_for_kept_);
   return encoded;
 }
 

@@ -4,9 +4,11 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/checked_math.h"
 #include "base/hash.h"
 #include "pipeline/sample_worker.h"
 #include "source/chunked_array.h"
+#include "transform/op.h"
 
 namespace penstock {
 namespace {
@@ -48,7 +50,17 @@ std::uint32_t next_mark() {
 
 constexpr EntryKey kSampleEntry{kFormat, 1}, kChunkEntry{kFormat, 2};
 
-bool is_picture(FieldKind kind) { return kind == FieldKind::kImage || kind == FieldKind::kMask; }
+// What a damaged entry says of itself must not lead outside its bytes.
+bool is_sound(const EntryHead& head, const EntryKey& key, std::uint64_t entry_bytes) {
+  if (head.key != key || head.bytes != entry_bytes - sizeof(EntryHead)) return false;
+  if (head.has_spec == 0) return true;
+  if (head.rank > head.shape.size() || head.dtype > DType::kComplex128) return false;
+  std::optional<std::uint64_t> bytes = size_of(head.dtype);
+  for (std::size_t axis = 0; axis < head.rank && bytes; ++axis)
+    bytes = head.shape[axis] < 0 ? std::nullopt
+                                 : checked_multiply(*bytes, static_cast<std::uint64_t>(head.shape[axis]));
+  return bytes == head.bytes;
+}
 
 }  // namespace
 
@@ -63,7 +75,7 @@ SampleCache::SampleCache(std::shared_ptr<const TieredCache> cache, const SampleP
     if (field.source_field < 0 || field.form == FieldForm::kIndex || field.form == FieldForm::kChunks)
       continue;
     own.source_field = field.source_field;
-    own.keeps_pixels = form == CacheForm::kDecoded && is_picture(field.kind) && field.program.can_be_cut();
+    own.keeps_pixels = form == CacheForm::kDecoded && field.has_lasting_pixels();
     own.key = mixed(kSampleEntry, own.keeps_pixels ? field.program.fixed_fingerprint() | 1 : 0);
     own.key =
         mixed_reading(own.key, field, source_->array_layout(static_cast<std::size_t>(field.source_field)));
@@ -124,9 +136,8 @@ std::optional<SampleCache::Value> SampleCache::find(const Subject& subject, cons
     const ConstBytes entry = hit->found.bytes;
     Value value;
     if (entry.size() >= sizeof(EntryHead)) std::memcpy(&value.head, entry.data(), sizeof(EntryHead));
-    const bool is_whole =
-        value.head.bytes == entry.size() - sizeof(EntryHead) && value.head.key == subject.key;
-    if (is_whole && is_current(subject, value.head, *hit->found.checked)) {
+    if (is_sound(value.head, subject.key, entry.size()) &&
+        is_current(subject, value.head, *hit->found.checked)) {
       value.bytes = entry.subspan(sizeof(EntryHead));
       value.held = std::move(hit->found.held);
       CacheCounters::Tier& tier = counters.tiers[hit->tier];
@@ -181,6 +192,14 @@ void SampleCache::expect_sample(std::uint64_t sample) const {
     if (const auto extent = source_->extent(sample, static_cast<std::size_t>(field.source_field)))
       cache_->expect(sample_key(field, *extent));
   }
+}
+
+CacheTier::Room room_for_kept(Scratch& scratch) {
+  return [&scratch](std::size_t bytes) -> Result<MutableBytes> {
+    const auto memory = scratch.get(kScratchCached, bytes);
+    if (!memory) return memory;
+    return memory->first(bytes);
+  };
 }
 
 std::uint64_t cache_identity(const SamplePlan& plan) {

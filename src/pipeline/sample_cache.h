@@ -96,6 +96,9 @@ inline std::uint64_t cost_since(Clock::time_point began) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - began).count());
 }
 
+// A worker's own, for an entry that is not in memory or not yet.
+CacheTier::Room room_for_kept(Scratch& scratch);
+
 // A number for all that a loader's entries depend on, but for the form: where two have the same, they share.
 std::uint64_t cache_identity(const SamplePlan& plan);
 

@@ -17,15 +17,8 @@ void describe(EntryHead& head, const ArraySpec& spec) {
 
 }  // namespace
 
-Result<MutableBytes> SampleWorker::room_for_kept(std::size_t bytes) {
-  const auto memory = scratch_.get(kScratchCached, bytes);
-  if (!memory) return memory;
-  return memory->first(bytes);
-}
-
 std::optional<SampleCache::Value> SampleWorker::find_kept(const SampleCache::Subject& subject) {
-  auto kept = shared_.cache->find(
-      subject, [this](std::size_t bytes) { return room_for_kept(bytes); }, clock_.cache());
+  auto kept = shared_.cache->find(subject, room_for_kept_, clock_.cache());
   if (!kept) return kept;
   held_ = kept->held;
   clock_.mark(Stage::kRead, kept->bytes.size());
@@ -52,8 +45,7 @@ Result<RecordValue> SampleWorker::find_bytes(const FieldPlan& field, std::uint64
     return {};
   };
   // Whether it could be kept or not, it is here.
-  (void)shared_.cache->add(subject, reader_.version(), value->bytes.size(), keep,
-                           [this](std::size_t bytes) { return room_for_kept(bytes); });
+  (void)shared_.cache->add(subject, reader_.version(), value->bytes.size(), keep, room_for_kept_);
   return value;
 }
 
@@ -63,9 +55,10 @@ Result<View> SampleWorker::load_image(const FieldPlan& field, std::uint64_t samp
     if (!extent) return std::unexpected(extent.error());
     const SampleCache::Subject subject = shared_.cache->subject(number_of(field), *extent);
     const auto kept = find_kept(subject);
-    if (!kept) return decode_and_keep(field, sample, subject);
+    const std::optional<ArraySpec> spec = kept ? kept->spec() : std::nullopt;
+    if (!spec || spec->shape.size() != 3) return decode_and_keep(field, sample, subject);
     where_ = where_of(*extent);
-    const Program::FixedPart part{*kept->spec(), kept->head.picture_width, kept->head.picture_height};
+    const Program::FixedPart part{*spec, kept->head.picture_width, kept->head.picture_height};
     return field.program.run_from_fixed(part, kept->bytes.data(), context_);
   }
   const auto found = find_bytes(field, sample);
@@ -96,8 +89,7 @@ Result<View> SampleWorker::decode_and_keep(const FieldPlan& field, std::uint64_t
     view = *made;
     return {};
   };
-  const auto added = shared_.cache->add(subject, reader_.version(), part->spec.bytes(), keep,
-                                        [this](std::size_t bytes) { return room_for_kept(bytes); });
+  const auto added = shared_.cache->add(subject, reader_.version(), part->spec.bytes(), keep, room_for_kept_);
   if (added && view.data != nullptr) {
     PENSTOCK_CHECK(field.program.run_rest(view, context_));
     return view;
@@ -120,7 +112,7 @@ Result<UnitCost> SampleWorker::measure_unit(std::uint64_t sample) {
     }
     const Clock::time_point read = Clock::now();
     std::uint64_t decoded_bytes = found->bytes.size();
-    if (field.kind == FieldKind::kImage || field.kind == FieldKind::kMask) {
+    if (field.is_picture()) {
       const auto part = field.program.plan_fixed_part(found->bytes, decoder_);
       if (part) decoded_bytes = part->spec.bytes();
       if (const auto made = field.program.run_fixed_part(found->bytes, decoder_, context_); !made || !part) {

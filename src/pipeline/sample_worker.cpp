@@ -54,7 +54,8 @@ SampleWorker::SampleWorker(const SamplePlan& plan, ScratchBudget& budget, Worker
       context_(scratch_, clock_),
       shared_(shared),
       reader_({*plan.source, stored_fields(plan), plan.opened_at_ns, plan.most_open_objects}, scratch_,
-              clock_, shared) {
+              clock_, shared),
+      room_for_kept_(room_for_kept(scratch_)) {
   for (std::size_t field = 0; field < plan.fields.size(); ++field)
     if (plan.fields[field].source_field >= 0 && plan.fields[field].form == FieldForm::kChunks)
       chunked_fields_.push_back(field);
@@ -200,7 +201,7 @@ Result<View> SampleWorker::load(std::size_t field, std::uint64_t sample) {
       view = view_of_array(reinterpret_cast<const std::byte*>(&real_), {DType::kFloat32, {}});
     }
   } else {
-    if (plan.kind == FieldKind::kImage || plan.kind == FieldKind::kMask) return load_image(plan, sample);
+    if (plan.is_picture()) return load_image(plan, sample);
     const auto found = find_bytes(plan, sample);
     if (!found) return std::unexpected(found.error());
     view = decode(plan, *found);

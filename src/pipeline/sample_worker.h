@@ -28,6 +28,10 @@ struct FieldPlan {
   bool is_key = false;
   bool is_delivered = true;  // false: only there for others to derive from
   Program program;
+
+  bool is_picture() const { return kind == FieldKind::kImage || kind == FieldKind::kMask; }
+  // Whether pixels of it can be kept that every epoch begins with.
+  bool has_lasting_pixels() const { return source_field >= 0 && is_picture() && program.can_be_cut(); }
 };
 
 struct SamplePlan {
@@ -116,7 +120,6 @@ class SampleWorker {
     return static_cast<std::size_t>(&field - plan_.fields.data());
   }
   std::optional<SampleCache::Value> find_kept(const SampleCache::Subject& subject);
-  Result<MutableBytes> room_for_kept(std::size_t bytes);
   Status deliver(std::size_t field, const View& value, const Target& target);
   Status deliver_text(std::size_t field, std::string_view text, const Target& target);
   Status keep_part(std::size_t field, const View& value, const Target& target);
@@ -132,6 +135,7 @@ class SampleWorker {
   ImageDecoder decoder_;
   const SharedReads shared_;
   SampleReader reader_;
+  const CacheTier::Room room_for_kept_;
   std::vector<std::size_t> chunked_fields_;  // of the plan
   std::unique_ptr<ChunkAssembler> chunks_;
   std::vector<ChunkTarget> chunk_targets_;

@@ -1,9 +1,11 @@
 """Processes that share a cache: one memory, one copy of each sample, whoever comes, goes or is killed."""
 
 import contextlib
+import mmap
 import os
 import random
 import signal
+import struct
 import subprocess
 import sys
 import textwrap
@@ -15,28 +17,13 @@ import pytest
 import penstock as ps
 from cached import (LIMIT, SHARED, Reader, abandoned_files, assert_same_epochs, batches_of, cached_loader, copied,
                     mapped_files)
+from cached_data import REPLACED, replaced_source, write_replaced
 from cached_reader import expected_digests
 from pictures import noise, save_png
-from records import number_samples, write_tar
-from zarr_writers import write_zarr
+from records import write_tar
 
 SAMPLES = 40
 CROP = [["RandomCrop", 32]]
-
-
-@pytest.fixture(autouse=True)
-def nothing_is_left_in_shared_memory():
-    before = abandoned_files()
-    yield
-    assert [path for path in abandoned_files() if path not in before] == []
-
-
-@pytest.fixture
-def noisy(tmp_path):
-    """40 pictures that do not compress, 14.7 kB each."""
-    for i in range(SAMPLES):
-        save_png(tmp_path / "noisy" / f"{i:02}.png", noise((70, 70, 3), seed=i), compress_level=1)
-    return tmp_path / "noisy"
 
 
 def ranks(noisy, world_size, **options):
@@ -149,31 +136,16 @@ def test_all_who_let_it_be_chosen_keep_the_same_form(noisy):
         assert len({reader.opened["form"] for reader in readers}) == 1
 
 
-@pytest.mark.parametrize("kind", ["folder", "kept index", "manifest", "tar", "zarr", "npy"])
+@pytest.mark.parametrize("kind", REPLACED)
 def test_data_replaced_while_another_process_keeps_the_memory(tmp_path, kind):
     """Same size, other content: who comes now sees what is there now."""
-    def write(seed):
-        if kind == "zarr":
-            write_zarr(tmp_path / "d", np.random.default_rng(seed).integers(0, 99, (20, 30, 30), dtype=np.int32), (2, 30, 30))
-        elif kind == "npy":
-            np.save(tmp_path / "d.npy", np.random.default_rng(seed).random((20, 30, 30)))
-        elif kind == "tar":
-            write_tar(tmp_path / "d.tar", number_samples(10 + 40 * seed, 20, pad=500))
-        else:
-            for i in range(20):
-                save_png(tmp_path / "d" / f"{i:02}.png", noise((30, 30, 3), seed=100 * seed + i), compress_level=0)
-            (tmp_path / "d.csv").write_text("image\n" + "".join(f"d/{i:02}.png\n" for i in range(20)))
-
-    own = {"zarr": {"source": tmp_path / "d", "kind": "Zarr"}, "npy": {"source": tmp_path / "d.npy", "kind": "Npy"},
-           "tar": {"source": tmp_path / "d.tar", "kind": "Tar"}, "manifest": {"source": tmp_path / "d.csv", "kind": "Manifest"},
-           "kept index": {"source": tmp_path / "d"},
-           "folder": {"source": tmp_path / "d", "kind_options": {"keep_index": False}}}[kind] | {"cache": "4MiB"}
+    own = replaced_source(tmp_path, kind) | {"cache": "4MiB"}
     for form in ("encoded", "decoded"):
-        write(0)
+        write_replaced(tmp_path, kind, 0)
         with Reader(**own, cache_form=form) as old:
             old.epoch()
             assert old.epoch()["misses"] == 0
-            write(1)
+            write_replaced(tmp_path, kind, 1)
             expected = expected_digests(2, **own)
             with Reader(**own, cache_form=form) as new:
                 assert [new.epoch()["digests"] for _ in range(2)] == expected
@@ -451,6 +423,40 @@ def test_shared_memory_that_is_too_small_is_said_and_a_private_cache_used(noisy)
         answers = [reader.epoch(), reader.epoch()]
         assert [answer["digests"] for answer in answers] == expected and answers[1]["hits"] == SAMPLES
         assert not answers[1]["tiers"]["ram"]["shared"] and answers[1]["warnings"] == said
+        assert reader.end() == (0, "")
+
+
+def test_another_container_does_not_share(noisy):
+    """Its processes have the same numbers: whether one of them is alive cannot be told from here."""
+    wrapper = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if subprocess.run([*wrapper, "true"], capture_output=True).returncode != 0:
+        pytest.skip("may not make another space of processes")
+    own = {"source": noisy, "steps": CROP, "cache": "4MiB", "cache_form": "decoded"}
+    expected = expected_digests(2, **own)
+    with Reader(**own) as here, Reader(**own, wrapper=wrapper) as there:
+        for reader, is_shared in ((here, True), (there, False)):
+            answers = [reader.epoch(), reader.epoch()]
+            assert [answer["digests"] for answer in answers] == expected and answers[1]["hits"] == SAMPLES
+            assert answers[1]["tiers"]["ram"]["shared"] == is_shared
+        assert here.opened["warnings"] == [] and "another container" in there.opened["warnings"][0]
+        assert there.end() == (0, "")
+        assert here.epoch()["hits"] == SAMPLES
+
+
+@pytest.mark.parametrize("lie", [(70, 70, 4), (70000, 70000, 3), (-70, 70, 3), (2**62, 2**62, 3)])
+def test_entries_that_lie_about_their_shape_are_made_anew(noisy, lie):
+    own = {"source": noisy, "steps": CROP, "cache": "4MiB", "cache_form": "decoded"}
+    expected = expected_digests(2, **own)
+    with Reader(**own) as reader:
+        assert reader.epoch()["digests"] == expected[0]
+        with open(reader.file(), "r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+            place, lies = memory.find(struct.pack("<3q", 70, 70, 3)), 0
+            while place >= 0:
+                memory[place:place + 24] = struct.pack("<3q", *lie)
+                place, lies = memory.find(struct.pack("<3q", 70, 70, 3)), lies + 1
+        assert lies == SAMPLES
+        answer = reader.epoch()
+        assert answer["digests"] == expected[1] and answer["misses"] == SAMPLES
         assert reader.end() == (0, "")
 
 
