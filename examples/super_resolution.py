@@ -10,6 +10,7 @@ stay, and the second epoch need not decode them. Crops are drawn behind the cach
 
 import argparse
 import pathlib
+import sys
 import time
 
 import torch
@@ -88,7 +89,9 @@ def in_words(stats):
 
 
 stored, decoded = size_mib()
-cache_mib = max(args.cache_mib or round(decoded / 2), 1)
+if decoded == 0:
+    sys.exit(f"{folder}: no JPEG, PNG or WebP images in it")
+cache_mib = max(round(decoded / 2) if args.cache_mib is None else args.cache_mib, 1)
 print(f"photos: {stored:.0f} MiB, decoded {decoded:.0f} MiB ({decoded / stored:.1f} times); the cache has {cache_mib} "
       f"MiB, for {min(cache_mib / decoded, 1):.0%} of them")
 

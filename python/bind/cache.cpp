@@ -14,13 +14,13 @@ using namespace nb::literals;
 namespace penstock::python {
 namespace {
 
-CacheHandle open(std::uint64_t ram_bytes, const std::string& disk_folder, std::uint64_t disk_bytes,
+CacheHandle open(std::uint64_t ram_bytes, const nb::bytes& disk_folder, std::uint64_t disk_bytes,
                  const std::string& policy) {
   CacheHandle handle;
   handle.warnings = std::make_shared<Warnings>();
   CacheOptions options;
   options.ram_bytes = ram_bytes;
-  options.disk_folder = disk_folder;
+  options.disk_folder = std::string(disk_folder.c_str(), disk_folder.size());
   options.disk_bytes = disk_bytes;
   if (policy != "keep" && policy != "lru")
     raise({ErrorCode::kInvalidArgument, "policy=\"" + policy + "\": wants \"keep\" or \"lru\"", {}, false});

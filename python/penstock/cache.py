@@ -33,7 +33,8 @@ class Cache:
             raise TypeError(f'policy={policy!r}: wants "keep" or "lru"')
         self.ram = 0 if ram is None else parse_bytes(ram, "ram")
         self.disk = disk
-        self._handle = _core.open_cache(self.ram, folder, size, policy)
+        self._handle = _core.open_cache(self.ram, os.fsencode(folder), size, policy)
+        self._is_closed = False
         _open_caches.add(self)
 
     def tiers(self) -> dict[str, dict[str, Any]]:
@@ -42,12 +43,19 @@ class Cache:
 
     def close(self) -> None:
         """Gives the memory back once no loader uses it; without this, so does the end of the object."""
+        self._is_closed = True
         self._handle.close()
+
+    def __enter__(self) -> Cache:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def __repr__(self) -> str:
         tiers = ", ".join(f"{name} {tier['used'] / 2**20:.0f} of {tier['capacity'] / 2**20:.0f} MiB"
                           for name, tier in self.tiers().items())
-        return f"<penstock.Cache: {tiers or 'not used yet'}>"
+        return f"<penstock.Cache: {tiers or ('closed' if self._is_closed else 'not used yet')}>"
 
     def _log_warnings(self) -> None:
         for message in self._handle.take_warnings():
@@ -67,7 +75,7 @@ def _folder_and_size(disk: Any) -> tuple[str, int]:
     if not isinstance(disk, (str, os.PathLike)):
         raise TypeError(f'disk={disk!r}: wants a folder and a size, such as "/scratch/cache:200GiB"')
     folder, colon, size = os.fspath(disk).rpartition(":")
-    if not colon or not folder or not size:
+    if not colon or not folder or not size or "\0" in folder:
         raise ValueError(f'disk={disk!r}: wants a folder and a size, such as "/scratch/cache:200GiB"')
     return os.path.abspath(os.path.expanduser(folder)), parse_bytes(size, "disk")
 

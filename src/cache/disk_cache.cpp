@@ -38,8 +38,8 @@ void look_at_table(int file, DiskCache& cache) {
   if (EntryTable::is_formatted(memory)) {
     const EntryTable table(memory, {});
     cache.is_readable = true;
-    cache.capacity_bytes = table.capacity_bytes();
-    cache.used_bytes = table.used_bytes();
+    cache.capacity_bytes = bytes + table.capacity_bytes();
+    cache.used_bytes = bytes + table.used_bytes();
     cache.entries = table.entries();
   }
   munmap(address, bytes);

@@ -49,7 +49,7 @@ Status make_folder(const std::string& folder, const std::string& path) {
   if ((mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) || lstat(path.c_str(), &status) != 0)
     return system_failure("cannot make the folder", path);
   if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid())
-    return fail(ErrorCode::kNoAccess, "belongs to somebody else", at(path));
+    return fail(ErrorCode::kNoAccess, "is not a folder of this user", at(path));
   return {};
 }
 
@@ -85,8 +85,8 @@ class Opening {
     // One that was used before has its pages: asking for them again would write them all.
     const bool is_backed = may_be_kept && status.st_blocks * 512 >= status.st_size;
     data_ = Descriptor();
-    auto index = SharedFile::attach(index_path_, bytes, is_backed ? EntryTable::bytes_for(1) : bytes, false,
-                                    [this](MutableBytes memory) { return prepare(memory); });
+    auto index = SharedFile::attach(index_path_, bytes, false,
+                                    [&](const SharedFile& file) { return prepare(file, is_backed); });
     if (!index) return std::unexpected(std::move(index).error());
     if (data_.get() < 0) PENSTOCK_CHECK(open_data(0));
     const MutableBytes memory = (*index)->bytes();
@@ -110,13 +110,15 @@ class Opening {
   }
 
   // Nobody else has it now.
-  Status prepare(MutableBytes memory) {
+  Status prepare(const SharedFile& index, bool is_backed) {
     PENSTOCK_CHECK(open_data(O_CREAT));
+    const MutableBytes memory = index.bytes();
     if (EntryTable::is_formatted(memory)) {
+      if (!is_backed) PENSTOCK_CHECK(index.back(memory.size()));
       EntryTable::make_usable(memory);
       EntryTable table(memory, {});
-      if (can_be_kept(table)) {
-        table.set_capacity(options_.capacity_bytes);
+      if (can_be_kept(table, memory.size())) {
+        table.set_capacity(options_.capacity_bytes - memory.size());
         return {};
       }
     }
@@ -125,20 +127,32 @@ class Opening {
     std::error_code ignored;
     fs::remove(path_ + "/" + kContentsFile, ignored);
     if (ftruncate(data_.get(), 0) != 0) return system_failure("cannot empty it", path_ + "/" + kDataFile);
-    EntryTable::format(memory, options_.capacity_bytes);
+    PENSTOCK_CHECK(index.make_empty(memory.size()));
+    EntryTable::format(memory, options_.capacity_bytes - memory.size());
     return {};
   }
 
-  bool can_be_kept(const EntryTable& table) const {
+  bool can_be_kept(const EntryTable& table, std::uint64_t index_bytes) const {
     const std::uint64_t used = table.used_bytes();
     // A file that only ends too early still has the entries before its end.
     struct stat status{};
     if (fstat(data_.get(), &status) != 0 || (status.st_size == 0 && used > 0)) return false;
-    if (used <= options_.capacity_bytes) return true;
+    if (index_bytes + used > options_.capacity_bytes) {
+      say_anew(fmt::format("has {} MiB, and may have {} from now on", (index_bytes + used) >> 20,
+                           options_.capacity_bytes >> 20));
+      return false;
+    }
+    // The table was made for a much smaller cache, and is about to be full.
+    if (table.entries() > table.slots() / 4 && new_index_bytes_ / 2 > index_bytes) {
+      say_anew("has too few places for one of the size that is asked for now");
+      return false;
+    }
+    return true;
+  }
+
+  void say_anew(const std::string& why) const {
     if (options_.warn)
-      options_.warn(fmt::format("the cache in {} has {} MiB, and may have {} from now on: it is made anew",
-                                options_.folder, used >> 20, options_.capacity_bytes >> 20));
-    return false;
+      options_.warn(fmt::format("the cache in {} {}: it is made anew", options_.folder, why));
   }
 
   const DiskTierOptions& options_;

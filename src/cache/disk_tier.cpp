@@ -124,7 +124,13 @@ class DiskTier final : public CacheTier {
   }
 
   TierState state() const override {
-    return {"disk", table_.capacity_bytes(), table_.used_bytes(), table_.entries(), damaged_.load(), true};
+    const std::uint64_t index = folder_.index->bytes().size();
+    return {"disk",
+            index + table_.capacity_bytes(),
+            index + table_.used_bytes(),
+            table_.entries(),
+            damaged_.load(),
+            true};
   }
 
  private:

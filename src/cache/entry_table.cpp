@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "base/hash.h"
 #include "base/random.h"
@@ -17,7 +18,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x31'65'6c'62'61'74'73'70;  // "pstable1"
+constexpr std::uint64_t kMagic = 0x32'65'6c'62'61'74'73'70;  // "pstable2"
 constexpr std::uint64_t kMostProbes = 64;
 constexpr std::uint64_t kAlignment = 64;
 
@@ -70,14 +71,15 @@ struct EntryTable::Header {
   std::uint64_t slots;
   pthread_mutex_t mutex;
   std::atomic<std::uint64_t> machine, capacity_bytes, used_bytes, backed_bytes, entries;
-  // Rooms that nobody ever read: of entries that could not be made.
+  // Rooms that nobody ever read: of entries that could not be made. A room of 0: none.
   struct Spare {
     std::uint64_t offset, room;
   } spares[16];
-  std::atomic<std::uint64_t> spare_count;
+  std::atomic<std::uint64_t> has_spares;  // 0: not worth looking
   struct Agreed {
     std::uint64_t on, number;
   } agreed[16];
+  std::uint64_t unused[3];
 };
 
 // Published entries of 64 bytes: a slot is a line of the processor's cache.
@@ -133,8 +135,7 @@ std::uint64_t EntryTable::bytes_for(std::uint64_t entries) {
 }
 
 void EntryTable::format(MutableBytes memory, std::uint64_t capacity_bytes) {
-  static_assert(sizeof(Slot) == 64);
-  std::memset(memory.data(), 0, memory.size());
+  static_assert(sizeof(Slot) == 64 && sizeof(Header) % 64 == 0);
   auto& header = *reinterpret_cast<Header*>(memory.data());
   header.capacity_bytes = capacity_bytes;
   header.slots = (memory.size() - sizeof(Header)) / sizeof(Slot);
@@ -152,7 +153,7 @@ void EntryTable::make_usable(MutableBytes memory) {
   auto& header = *reinterpret_cast<Header*>(memory.data());
   make_mutex(header.mutex);
   // After a crash of the machine they may have been given away already.
-  if (header.machine != this_machine()) header.spare_count = 0;
+  if (header.machine != this_machine()) std::ranges::fill(header.spares, Header::Spare{});
   if (header.machine != 0 && header.machine != this_machine()) EntryTable(memory, {}).recount();
   header.machine = this_machine();
 }
@@ -209,7 +210,7 @@ std::expected<EntryTable::Claim, EntryTable::Refusal> EntryTable::claim(const En
   const Slot* slot = slot_of(key);
   if (slot == nullptr) return std::unexpected(Refusal::kNoRoom);
   const bool is_new = kind_of(slot->state.load(std::memory_order_acquire)) == kEmpty;
-  if (is_new && header_.spare_count == 0 &&
+  if (is_new && header_.has_spares == 0 &&
       header_.used_bytes.load() + round_up(length, kAlignment) > header_.capacity_bytes)
     return std::unexpected(Refusal::kNoRoom);
   const Locked lock(header_.mutex);
@@ -242,18 +243,17 @@ std::expected<EntryTable::Claim, EntryTable::Refusal> EntryTable::claim_locked(c
 }
 
 std::optional<EntryTable::RoomTaken> EntryTable::take_room(std::uint64_t length, const Back& back) {
-  const std::uint64_t spares = std::min<std::uint64_t>(header_.spare_count, std::size(header_.spares));
-  for (std::uint64_t i = 0; i < spares; ++i) {
-    const Header::Spare spare = header_.spares[i];
-    if (spare.room < length || spare.room > header_.capacity_bytes) continue;
-    // In this order: whoever dies here loses the room, and gives it to nobody twice.
-    header_.spares[i].room = 0;
-    std::swap(header_.spares[i], header_.spares[spares - 1]);
-    header_.spare_count = spares - 1;
+  const std::uint64_t capacity = header_.capacity_bytes;
+  header_.has_spares = 0;
+  for (Header::Spare& kept : header_.spares) {
+    const Header::Spare spare = kept;
+    if (spare.room == 0) continue;
+    header_.has_spares = 1;
+    if (spare.room < length || spare.room > capacity || spare.offset > capacity - spare.room) continue;
+    kept.room = 0;  // whoever dies here loses the room, and gives it to nobody twice
     return RoomTaken{spare.offset, spare.room};
   }
   const std::uint64_t begin = header_.used_bytes.load(), end = begin + round_up(length, kAlignment);
-  const std::uint64_t capacity = header_.capacity_bytes;
   if (end > capacity) return std::nullopt;
   const std::uint64_t backed = header_.backed_bytes.load();
   if (end > backed) {
@@ -275,11 +275,12 @@ void EntryTable::publish(const Claim& claim, std::uint32_t crc) {
 void EntryTable::give_up(const Claim& claim) {
   const Locked lock(header_.mutex);
   Slot& slot = slots_[claim.slot];
-  const Header::Spare spare{slot.offset.load(std::memory_order_relaxed), slot.room};
-  if (header_.spare_count < std::size(header_.spares)) {
-    slot.room = 0;  // before it is anybody else's
-    header_.spares[header_.spare_count] = spare;
-    ++header_.spare_count;
+  const auto place = std::ranges::find(header_.spares, 0u, &Header::Spare::room);
+  if (place != std::end(header_.spares)) {
+    const std::uint64_t room = std::exchange(slot.room, 0);  // before it is anybody else's
+    place->offset = slot.offset.load(std::memory_order_relaxed);
+    place->room = room;
+    header_.has_spares = 1;
   }
   slot.state.store(next_state(slot.state.load(std::memory_order_relaxed), kAbandoned),
                    std::memory_order_release);

@@ -29,7 +29,7 @@ class EntryTable {
  public:
   // Memory for so many entries.
   static std::uint64_t bytes_for(std::uint64_t entries);
-  // Makes it empty. Only where nobody else has it.
+  // Of memory that is all zero, and that nobody else has: an empty table.
   static void format(MutableBytes memory, std::uint64_t capacity_bytes);
   // Whether format() made it, by a build that lays it out alike.
   static bool is_formatted(ConstBytes memory);

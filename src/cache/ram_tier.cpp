@@ -8,6 +8,7 @@
 #include <chrono>
 #include <mutex>
 
+#include "base/checked_math.h"
 #include "base/machine.h"
 #include "cache/entry_table.h"
 #include "cache/shared_file.h"
@@ -20,6 +21,7 @@ constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kLeaveFree = 64 * kMiB;
 constexpr std::uint64_t kSlab = 8 * kMiB;  // before each of which the machine's free memory is looked at
 constexpr std::int64_t kPauseMs = 1000;    // after there was none
+constexpr std::uint64_t kLeastStripe = 256 * kMiB, kEntriesOfStripe = 64, kMostStripes = 16;
 constexpr std::uint64_t kLeastEntryBytes = 512;  // smaller ones only fill the table
 
 std::string prefix() { return fmt::format("penstock-1-{}-", geteuid()); }
@@ -30,72 +32,121 @@ std::uint64_t room_in(const std::string& folder) {
   return std::uint64_t{status.f_bavail} * status.f_frsize;
 }
 
+// A file or block of the tier's memory, with a table of the entries in it.
+struct Stripe {
+  // One of `file_` and `block_` is there.
+  Stripe(std::unique_ptr<SharedFile> file_, MemoryBlock block_, std::uint64_t table_bytes)
+      : file(std::move(file_)),
+        block(std::move(block_)),
+        memory(file ? file->bytes() : MutableBytes(block.data(), block.size())),
+        table(memory.first(table_bytes), {false, kSlab}),
+        area(memory.subspan(table_bytes)),
+        checked(std::make_unique<std::atomic<std::uint32_t>[]>(table.slots())) {}
+
+  std::uint64_t free_bytes() const {
+    return table.capacity_bytes() - std::min(table.capacity_bytes(), table.used_bytes());
+  }
+  std::uint64_t used_bytes() const { return memory.size() - area.size() + table.used_bytes(); }
+
+  const std::unique_ptr<SharedFile> file;
+  const MemoryBlock block;
+  const MutableBytes memory;
+  EntryTable table;
+  const MutableBytes area;
+  const std::unique_ptr<std::atomic<std::uint32_t>[]> checked;
+};
+
+using Stripes = std::vector<std::unique_ptr<Stripe>>;
+
+// An entry is in the stripe that its key says, or where that was full, in one of those that follow.
 class RamTier final : public CacheTier {
  public:
-  // One of `file` and `block` is there.
-  RamTier(std::unique_ptr<SharedFile> file, MemoryBlock block, std::uint64_t table_bytes, Warn warn)
-      : file_(std::move(file)),
-        block_(std::move(block)),
-        memory_(file_ ? file_->bytes() : MutableBytes(block_.data(), block_.size())),
-        table_(memory_.first(table_bytes), {false, kSlab}),
-        area_(memory_.subspan(table_bytes)),
-        checked_(std::make_unique<std::atomic<std::uint32_t>[]>(table_.slots())),
-        warn_(std::move(warn)) {}
+  RamTier(Stripes stripes, Warn warn) : stripes_(std::move(stripes)), warn_(std::move(warn)) {}
 
   std::optional<Found> find(const EntryKey& key, const Room&) override {
-    const auto place = table_.find(key);
-    if (!place) return std::nullopt;
-    return Found{area_.subspan(place->offset, place->length), nullptr, &checked_[place->slot]};
+    for (std::size_t turn = 0; turn < stripes_.size(); ++turn) {
+      const Stripe& stripe = stripe_of(key, turn);
+      if (const auto place = stripe.table.find(key))
+        return Found{stripe.area.subspan(place->offset, place->length), nullptr,
+                     &stripe.checked[place->slot]};
+    }
+    return std::nullopt;
   }
 
-  bool has(const EntryKey& key) const override { return table_.find(key).has_value(); }
+  bool has(const EntryKey& key) const override {
+    return std::ranges::any_of(stripes_,
+                               [&](const auto& stripe) { return stripe->table.find(key).has_value(); });
+  }
 
   Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room) override {
-    const auto claim =
-        table_.claim(key, bytes, [this](std::uint64_t, std::uint64_t more) { return is_free(more); });
-    if (!claim) return claim.error() == EntryTable::Refusal::kTaken ? Added::kTaken : Added::kNoRoom;
-    const auto written = write(area_.subspan(claim->offset, bytes), fill, room);
-    if (!written || !*written) {
-      table_.give_up(*claim);
-      if (written) return Added::kNoRoom;
-      return std::unexpected(written.error());
+    if (is_refused()) return Added::kNoRoom;
+    for (std::size_t turn = 0; turn < stripes_.size(); ++turn) {
+      Stripe& stripe = stripe_of(key, turn);
+      const auto claim =
+          stripe.table.claim(key, bytes, [this](std::uint64_t, std::uint64_t more) { return is_free(more); });
+      if (!claim && claim.error() == EntryTable::Refusal::kTaken) return Added::kTaken;
+      if (!claim) continue;
+      const auto written = write(stripe, stripe.area.subspan(claim->offset, bytes), fill, room);
+      if (!written || !*written) {
+        stripe.table.give_up(*claim);
+        if (written) return Added::kNoRoom;
+        return std::unexpected(written.error());
+      }
+      stripe.table.publish(*claim, 0);
+      return Added::kYes;
     }
-    table_.publish(*claim, 0);
-    return Added::kYes;
+    return Added::kNoRoom;
   }
 
-  void withdraw(const EntryKey& key) override { table_.withdraw(key); }
+  void withdraw(const EntryKey& key) override {
+    for (const auto& stripe : stripes_) stripe->table.withdraw(key);
+  }
 
-  std::uint32_t agree(std::uint64_t on, std::uint32_t mine) override { return table_.agree(on, mine); }
+  std::uint32_t agree(std::uint64_t on, std::uint32_t mine) override {
+    return stripes_.front()->table.agree(on, mine);
+  }
 
   std::uint64_t free_bytes() const override {
-    return table_.capacity_bytes() - std::min(table_.capacity_bytes(), table_.used_bytes());
+    std::uint64_t bytes = 0;
+    for (const auto& stripe : stripes_) bytes += stripe->free_bytes();
+    return is_refused() ? 0 : bytes;
   }
 
   TierState state() const override {
-    return {"ram", memory_.size(),  memory_.size() - area_.size() + table_.used_bytes(), table_.entries(),
-            0,     file_ != nullptr};
+    TierState all{"ram", 0, 0, 0, 0, stripes_.front()->file != nullptr};
+    for (const auto& stripe : stripes_) {
+      all.capacity_bytes += stripe->memory.size();
+      all.used_bytes += stripe->used_bytes();
+      all.entries += stripe->table.entries();
+    }
+    return all;
   }
 
  private:
+  Stripe& stripe_of(const EntryKey& key, std::size_t turn) const {
+    return *stripes_[(key.low % stripes_.size() + turn) % stripes_.size()];
+  }
+
   // Shared memory is written by a system call: fresh pages come at half the price of touching them, and one
   // that is not to be had is an answer and not a crash. False: there was none.
-  Result<bool> write(MutableBytes entry, const Fill& fill, const Room& room) {
-    if (!file_) {
+  Result<bool> write(const Stripe& stripe, MutableBytes entry, const Fill& fill, const Room& room) {
+    if (!stripe.file) {
       PENSTOCK_CHECK(fill(entry));
       return true;
     }
     const auto made = room(entry.size());
     if (!made) return false;
     PENSTOCK_CHECK(fill(*made));
-    const auto written = file_->write(static_cast<std::uint64_t>(entry.data() - memory_.data()), *made);
+    const auto offset = static_cast<std::uint64_t>(entry.data() - stripe.memory.data());
+    const auto written = stripe.file->write(offset, *made);
     if (!written) refuse(written.error().describe());
     return written.has_value();
   }
 
   // Whoever was refused asks again with every sample: not the system, every time.
+  bool is_refused() const { return now_ms() < refused_until_.load(std::memory_order_relaxed); }
+
   bool is_free(std::uint64_t bytes) {
-    if (now_ms() < refused_until_.load(std::memory_order_relaxed)) return false;
     const std::uint64_t free = free_memory_bytes();
     if (free >= bytes + kLeaveFree) return true;
     refuse(fmt::format("only {} MiB of memory are free", free / kMiB));
@@ -105,9 +156,10 @@ class RamTier final : public CacheTier {
   void refuse(const std::string& why) {
     refused_until_.store(now_ms() + kPauseMs, std::memory_order_relaxed);
     std::call_once(warned_, [&] {
+      const TierState now = state();
       if (warn_)
-        warn_(fmt::format("the cache stays at {} of {} MiB: {}", state().used_bytes / kMiB,
-                          memory_.size() / kMiB, why));
+        warn_(fmt::format("the cache stays at {} of {} MiB: {}", now.used_bytes / kMiB,
+                          now.capacity_bytes / kMiB, why));
     });
   }
 
@@ -115,12 +167,7 @@ class RamTier final : public CacheTier {
     return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::milliseconds(1);
   }
 
-  const std::unique_ptr<SharedFile> file_;
-  const MemoryBlock block_;
-  const MutableBytes memory_;
-  EntryTable table_;
-  const MutableBytes area_;
-  const std::unique_ptr<std::atomic<std::uint32_t>[]> checked_;
+  const Stripes stripes_;
   const Warn warn_;
   std::atomic<std::int64_t> refused_until_{0};
   std::once_flag warned_;
@@ -145,31 +192,56 @@ Result<CacheTierPtr> open_private(const RamTierOptions& options, const std::stri
     return fail(ErrorCode::kNoMemory, fmt::format("no memory for a cache of {} MiB", capacity / kMiB));
   const std::uint64_t table = table_bytes(capacity, options.expected_entries);
   EntryTable::format({block.data(), table}, capacity - table);
-  return std::make_unique<RamTier>(nullptr, std::move(block), table, options.warn);
+  Stripes stripes;
+  stripes.push_back(std::make_unique<Stripe>(nullptr, std::move(block), table));
+  return std::make_unique<RamTier>(std::move(stripes), options.warn);
+}
+
+Result<std::unique_ptr<Stripe>> attach_stripe(const std::string& path, std::uint64_t capacity,
+                                              std::uint64_t entries) {
+  const std::uint64_t table = table_bytes(capacity, entries);
+  auto file = SharedFile::attach(path, capacity, true, [&](const SharedFile& fresh) -> Status {
+    PENSTOCK_CHECK(fresh.make_empty(table));
+    EntryTable::format(fresh.bytes().first(table), capacity - table);
+    return {};
+  });
+  if (!file) return std::unexpected(file.error());
+  const MutableBytes memory = (*file)->bytes().first(table);
+  if (!EntryTable::is_formatted(memory))
+    return fail(ErrorCode::kChanged, "is something else", {path, -1, -1, -1});
+  if (EntryTable(memory, {}).machine() != this_machine())
+    return fail(ErrorCode::kChanged, "is another container's", {path, -1, -1, -1});
+  return std::make_unique<Stripe>(std::move(*file), MemoryBlock(), table);
 }
 
 }  // namespace
+
+std::uint32_t useful_stripes(std::uint64_t capacity_bytes, std::uint64_t entry_bytes) {
+  // At the end of each some room is left that no entry fits into: it must be little.
+  const std::uint64_t least =
+      std::max(kLeastStripe, checked_multiply(entry_bytes, kEntriesOfStripe).value_or(UINT64_MAX));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(capacity_bytes / least, 1, kMostStripes));
+}
 
 Result<CacheTierPtr> open_ram_tier(const RamTierOptions& options) {
   const std::uint64_t capacity = options.capacity_bytes;
   if (capacity < kMiB) return std::unexpected(too_small(capacity).error());
   remove_abandoned(options.folder, prefix());
-  const std::string path = fmt::format("{}/{}{}", options.folder, prefix(), options.name);
-  const bool is_there = access(path.c_str(), F_OK) == 0;
+  const std::string path = fmt::format("{}/{}{}-", options.folder, prefix(), options.name);
+  const bool is_there = access((path + "0").c_str(), F_OK) == 0;
   if (const std::uint64_t room = room_in(options.folder); !is_there && room < capacity)
     return open_private(options, fmt::format("{} has {} MiB left, the cache takes {}", options.folder,
                                              room / kMiB, capacity / kMiB));
-  const std::uint64_t table = table_bytes(capacity, options.expected_entries);
-  auto file = SharedFile::attach(path, capacity, table, true, [&](MutableBytes memory) -> Status {
-    EntryTable::format(memory.first(table), memory.size() - table);
-    return {};
-  });
-  if (!file) return open_private(options, file.error().describe());
-  if (!EntryTable::is_formatted((*file)->bytes().first(table)))
-    return open_private(options, path + " is something else");
-  if (EntryTable((*file)->bytes().first(table), {}).machine() != this_machine())
-    return open_private(options, path + " is another container's");
-  return std::make_unique<RamTier>(std::move(*file), MemoryBlock(), table, options.warn);
+  Stripes stripes;
+  for (std::uint32_t i = 0; i < options.stripes; ++i) {
+    // A quarter more than its part: entries go where their keys say.
+    const std::uint64_t entries = options.expected_entries / options.stripes;
+    auto stripe = attach_stripe(path + std::to_string(i), capacity / options.stripes,
+                                options.stripes > 1 ? entries + entries / 4 : entries);
+    if (!stripe) return open_private(options, stripe.error().describe());
+    stripes.push_back(std::move(*stripe));
+  }
+  return std::make_unique<RamTier>(std::move(stripes), options.warn);
 }
 
 }  // namespace penstock

@@ -45,8 +45,7 @@ SharedFile::SharedFile(std::string path, int fd, std::byte* data, std::uint64_t 
       process_(getpid()) {}
 
 Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, std::uint64_t bytes,
-                                                       std::uint64_t backed_bytes, bool removed_by_last,
-                                                       const Prepare& prepare) {
+                                                       bool removed_by_last, const Prepare& prepare) {
   for (int attempt = 0; attempt < kTries; ++attempt) {
     Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (file.get() < 0) return system_failure("cannot open", path);
@@ -55,9 +54,10 @@ Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, 
     struct stat status{};
     if (fstat(file.get(), &status) != 0) return system_failure("cannot look at it", path);
     if (status.st_uid != geteuid() || !S_ISREG(status.st_mode))
-      return fail(ErrorCode::kNoAccess, "belongs to somebody else", at(path));
+      return fail(ErrorCode::kNoAccess, "is not a plain file of this user", at(path));
     if (!is_still_there(file.get(), path)) continue;
-    if (is_alone && static_cast<std::uint64_t>(status.st_size) != bytes &&
+    const bool is_resized = static_cast<std::uint64_t>(status.st_size) != bytes;
+    if (is_alone && is_resized &&
         (ftruncate(file.get(), 0) != 0 || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)) {
       auto failure = system_failure("cannot make room", path);
       unlink(path.c_str());
@@ -68,12 +68,15 @@ Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, 
       return fail(ErrorCode::kChanged, fmt::format("has {} bytes, {} expected", status.st_size, bytes),
                   at(path));
     void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-    if (address == MAP_FAILED) return system_failure("cannot map", path);
+    if (address == MAP_FAILED) {
+      auto failure = system_failure("cannot map", path);
+      if (is_alone && is_resized && ftruncate(file.get(), 0) != 0) unlink(path.c_str());
+      return failure;
+    }
     std::unique_ptr<SharedFile> shared(
         new SharedFile(path, file.release(), static_cast<std::byte*>(address), bytes, removed_by_last));
     if (!is_alone) return shared;
-    PENSTOCK_CHECK(shared->back(backed_bytes));
-    PENSTOCK_CHECK(prepare(shared->bytes()));
+    PENSTOCK_CHECK(prepare(*shared));
     // Between the two locks another may have it alone, and remove it or make it another size.
     if (flock(shared->fd_, LOCK_SH) != 0) return system_failure("cannot lock", path);
     if (is_still_there(shared->fd_, path) && has_bytes(shared->fd_, bytes)) return shared;
@@ -95,12 +98,19 @@ Status SharedFile::write(std::uint64_t offset, ConstBytes bytes) const {
   return system_failure(fmt::format("cannot write {} bytes", bytes.size()), path_);
 }
 
+Status SharedFile::make_empty(std::uint64_t backed_bytes) const {
+  if (ftruncate(fd_, 0) != 0 || ftruncate(fd_, static_cast<off_t>(size_)) != 0)
+    return system_failure("cannot empty it", path_);
+  return back(backed_bytes);
+}
+
 Status SharedFile::back(std::uint64_t bytes) const {
   int error = 0;
   do {
     error = posix_fallocate(fd_, 0, static_cast<off_t>(bytes));
   } while (error == EINTR);
   if (error == 0) return {};
+  if (ftruncate(fd_, 0) != 0) unlink(path_.c_str());
   errno = error;
   return system_failure(fmt::format("no room for {} bytes", bytes), path_);
 }

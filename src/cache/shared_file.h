@@ -18,25 +18,27 @@ namespace penstock {
 
 class SharedFile {
  public:
-  // `prepare` is called where nobody else has it, with the mapping (all zero where the file is new); it
-  // says whether what is there may be used, after making it so.
-  using Prepare = std::function<Status(MutableBytes)>;
-  // `backed_bytes`: of the beginning, for which the system must have pages.
+  // `prepare` is called where nobody else has it, and says whether what is there may be used, after making
+  // it so.
+  using Prepare = std::function<Status(const SharedFile&)>;
   static Result<std::unique_ptr<SharedFile>> attach(const std::string& path, std::uint64_t bytes,
-                                                    std::uint64_t backed_bytes, bool removed_by_last,
-                                                    const Prepare& prepare);
+                                                    bool removed_by_last, const Prepare& prepare);
   ~SharedFile();
   SharedFile(const SharedFile&) = delete;
 
   MutableBytes bytes() const { return {data_, size_}; }
+
+  // While nobody else has it. All of it is zero; of the beginning the system has so many bytes at hand.
+  Status make_empty(std::uint64_t backed_bytes) const;
+  // Asks the system for the first bytes, so that writing to them cannot fail. Where it has not got them all,
+  // the file has none.
+  Status back(std::uint64_t bytes) const;
 
   // Into the file, and so into everybody's mapping. Where the system has no page for it, this is where it
   // says so: writing to the mapping would be a crash.
   Status write(std::uint64_t offset, ConstBytes bytes) const;
 
  private:
-  // Asks the system for the pages of the beginning.
-  Status back(std::uint64_t bytes) const;
   SharedFile(std::string path, int fd, std::byte* data, std::uint64_t size, bool removed_by_last);
 
   const std::string path_;

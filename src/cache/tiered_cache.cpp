@@ -8,12 +8,19 @@
 #include "cache/ram_tier.h"
 
 namespace penstock {
+namespace {
+
+constexpr std::uint64_t kLeastDiskBytes = 64 << 10;
+
+}  // namespace
 
 Result<std::shared_ptr<Cache>> Cache::open(const CacheOptions& options) {
   const auto bad = [](const char* message) { return fail(ErrorCode::kInvalidArgument, message); };
   if (options.ram_bytes == 0 && options.disk_bytes == 0) return bad("a cache wants ram= or disk=");
   if ((options.disk_bytes == 0) != options.disk_folder.empty())
     return bad("the disk tier wants a folder and a size, as in disk=\"folder:200GiB\"");
+  if (!options.disk_folder.empty() && options.disk_bytes < kLeastDiskBytes)
+    return bad("the disk tier wants at least 64 KiB");
   if (options.policy == CachePolicy::kLru && options.disk_bytes > 0)
     return bad("policy=\"lru\" is for comparison, in memory alone");
   return std::make_shared<TieredCache>(options);
@@ -44,14 +51,15 @@ Status TieredCache::open_tiers(const Use& use) {
     return {};
   }
   if (options_.ram_bytes > 0) {
-    const std::uint64_t identity = mix64(use.identity ^ mix64(options_.ram_bytes ^ mix64(use.entries)));
-    auto ram = open_ram_tier(
-        {fmt::format("{:016x}", identity), options_.ram_bytes, use.entries, use.processes, options_.warn});
+    const std::uint64_t identity = mix64(use.identity ^ mix64(options_.ram_bytes ^ mix64(use.ram_entries)));
+    auto ram =
+        open_ram_tier({fmt::format("{:016x}", identity), options_.ram_bytes, use.ram_entries,
+                       useful_stripes(options_.ram_bytes, use.entry_bytes), use.processes, options_.warn});
     if (!ram) return std::unexpected(std::move(ram).error());
     tiers_.push_back(std::move(*ram));
   }
   if (options_.disk_bytes > 0) {
-    auto disk = open_disk_tier({options_.disk_folder, options_.disk_bytes, use.entries, options_.warn});
+    auto disk = open_disk_tier({options_.disk_folder, options_.disk_bytes, use.disk_entries, options_.warn});
     if (disk)
       tiers_.push_back(std::move(*disk));
     else if (options_.warn)

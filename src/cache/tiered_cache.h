@@ -17,12 +17,13 @@ class TieredCache final : public Cache {
   // Of the first loader that uses it: the tiers are made for it, others take part.
   struct Use {
     std::uint64_t identity = 0;  // of data and steps: processes with the same share the memory
-    std::uint64_t entries = 0;   // that it will want to keep, all told
+    std::uint64_t ram_entries = 0, disk_entries = 0;  // that it will want to keep there
+    std::uint64_t entry_bytes = 0;                    // of a usual one
     std::uint32_t processes = 1;
   };
   Status prepare(const Use& use);
-  // The memory that a loader has to answer for: for the first of a process its part of the tier, for others
-  // none.
+  // The memory that a loader has to answer for while it is open: for the first of a process its part of the
+  // tier, for others none.
   std::uint64_t take_charge(std::uint32_t processes);
   void give_back_charge();
 

@@ -10,6 +10,11 @@ std::uint64_t RankSlice::batches() const {
   return drop_last ? left / global : (left + global - 1) / global;
 }
 
+std::uint64_t RankSlice::samples() const {
+  const std::uint64_t count = batches();
+  return count == 0 ? 0 : (count - 1) * batch_size + batch(count - 1).count;
+}
+
 PositionRange RankSlice::batch(std::uint64_t number) const {
   const std::uint64_t global = batch_size * world_size;
   const std::uint64_t begin = start + number * global;

@@ -27,6 +27,7 @@ struct RankSlice {
   bool drop_last = false;
 
   std::uint64_t batches() const;
+  std::uint64_t samples() const;                    // of all batches
   PositionRange batch(std::uint64_t number) const;  // number < batches()
   // Where the epoch stands, over all ranks, once this many batches were delivered.
   std::uint64_t position_after(std::uint64_t delivered_batches) const;

@@ -10,12 +10,21 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kSmallEntry = 8 << 10;
+constexpr std::uint64_t kBesideEntry = 256;  // what a table and the entry itself say of it
 constexpr std::uint64_t kSamplesMeasured = 3, kSamplesTried = 16;
 
 std::uint64_t count_units(const Source& source) {
   std::uint64_t chunks = 0;
   for (const auto& array : source.chunked_arrays()) chunks += array->chunks();
   return chunks > 0 ? chunks : source.size();
+}
+
+std::uint64_t bytes_of(double bytes) { return static_cast<std::uint64_t>(std::max(64.0, bytes)); }
+
+// Of the cache's entries those that fit, or will be wanted; other loaders will want more.
+std::uint64_t entries_for(std::uint64_t cache_bytes, std::uint64_t data, std::uint64_t entry_bytes) {
+  const std::uint64_t wanted = std::max(2 * data, cache_bytes / kSmallEntry);
+  return std::min(wanted, cache_bytes / (entry_bytes + kBesideEntry)) + 64;
 }
 
 bool can_be_decoded(const SamplePlan& plan) {
@@ -95,18 +104,16 @@ Result<std::unique_ptr<SampleCache>> set_up_cache(const SamplePlan& plan, const 
   if (is_free) form = better_form(unit, units, sizes.ram_bytes + sizes.disk_bytes);
   if (!can_be_decoded(plan)) form = CacheForm::kEncoded;
 
-  // Entries that fit, or will be wanted: each field of a sample is one. More are wanted by other loaders.
   const std::uint64_t fields = std::max<std::uint64_t>(1, stored_fields(plan).size());
-  const double least = std::max(64.0, std::min(unit.encoded_bytes, unit.decoded_bytes));
-  const auto fit = static_cast<std::uint64_t>(static_cast<double>(sizes.ram_bytes + sizes.disk_bytes) /
-                                              least * static_cast<double>(fields));
+  const std::uint64_t least = bytes_of(std::min(unit.encoded_bytes, unit.decoded_bytes)) / fields;
+  const std::uint64_t most = bytes_of(std::max(unit.encoded_bytes, unit.decoded_bytes));
   const std::uint64_t identity = cache_identity(plan);
-  const std::uint64_t wanted =
-      std::max(2 * units * fields, (sizes.ram_bytes + sizes.disk_bytes) / kSmallEntry);
-  const std::uint64_t entries = std::min(wanted, fit) + 1024;
-  PENSTOCK_CHECK(cache->prepare({identity, entries, std::max(1u, options.local_ranks)}));
+  PENSTOCK_CHECK(cache->prepare({identity, entries_for(sizes.ram_bytes, units * fields, least),
+                                 entries_for(sizes.disk_bytes, units * fields, least), most,
+                                 std::max(1u, options.local_ranks)}));
   // All who share the entries must keep the same form.
-  if (is_free) form = static_cast<CacheForm>(cache->agree(identity, static_cast<std::uint32_t>(form)));
+  if (is_free && cache->agree(identity, static_cast<std::uint32_t>(form)) != static_cast<std::uint32_t>(form))
+    form = form == CacheForm::kDecoded ? CacheForm::kEncoded : CacheForm::kDecoded;
   auto own = std::make_unique<SampleCache>(cache, plan, form);
   cache->note(describe(plan, form));
   return own;

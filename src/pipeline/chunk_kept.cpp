@@ -26,7 +26,10 @@ Result<bool> ChunkAssembler::use_kept(const Need& need) {
   const auto kept = cache_->find(*subject, room_for_kept_, clock_.cache());
   if (!kept) return false;
   const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
-  if (kept->bytes.size() != array.chunk_bytes(need.chunk.number)) return false;
+  if (kept->bytes.size() != array.chunk_bytes(need.chunk.number)) {
+    cache_->withdraw(*subject);
+    return false;
+  }
   kept_ = kept->held;
   clock_.mark(Stage::kRead, kept->bytes.size());
   PENSTOCK_CHECK(scatter_all(need, kept->bytes, 0));

@@ -121,9 +121,9 @@ Status check_chunks_of_sample(const SamplePlan& plan, std::uint64_t memory, unsi
 
 namespace {
 
-// `cached`: bytes of the budget that are the cache's.
+// `cached`: bytes of the budget that are the cache's, held by `charge`.
 Result<std::unique_ptr<Loader>> open_with(SourcePtr source, const LoaderOptions& options,
-                                          std::uint64_t cached) {
+                                          std::uint64_t cached, std::shared_ptr<const void> charge) {
   auto order = plan_order(*source, options);
   if (!order) return std::unexpected(std::move(order).error());
   auto plan = plan_fields(source, options);
@@ -195,7 +195,7 @@ Result<std::unique_ptr<Loader>> open_with(SourcePtr source, const LoaderOptions&
       options.memory_bytes ? "given" : "a quarter of what is free");
   return make_pipeline_loader({std::move(*plan), options, std::move(*order), std::move(layout), *budget,
                                threads, std::move(tuning), std::move(ledger), std::move(cache),
-                               std::move(streams), std::move(upcoming)});
+                               std::move(charge), std::move(streams), std::move(upcoming)});
 }
 
 }  // namespace
@@ -204,9 +204,10 @@ Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptio
   PENSTOCK_CHECK(check_options(options));
   const auto cache = std::static_pointer_cast<TieredCache>(options.cache);
   const std::uint64_t cached = cache ? cache->take_charge(std::max(1u, options.local_ranks)) : 0;
-  auto loader = open_with(std::move(source), options, cached);
+  std::shared_ptr<const void> charge;
+  if (cached > 0) charge = {cache.get(), [cache](const void*) { cache->give_back_charge(); }};
+  auto loader = open_with(std::move(source), options, cached, std::move(charge));
   if (loader || cached == 0) return loader;
-  cache->give_back_charge();
   Error error = std::move(loader).error();
   if (error.code == ErrorCode::kNoMemory)
     error.message +=

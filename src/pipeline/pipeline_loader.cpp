@@ -47,6 +47,7 @@ class PipelineLoader final : public Loader {
         pool_(std::make_shared<BatchPool>(ledger_, layout_.batch_bytes(), budget_.batch_area_bytes)),
         room_(std::make_shared<VariableRoom>(ledger_, budget_.variable_area_bytes)),
         cache_(std::move(parts.cache)),
+        charge_(std::move(parts.charge)),
         streams_(std::move(parts.streams)),
         upcoming_(std::move(parts.upcoming)) {
     if (cache_) cache_form_ = cache_->form() == CacheForm::kDecoded ? "decoded" : "encoded";
@@ -70,7 +71,7 @@ class PipelineLoader final : public Loader {
     at_epoch_start_ = scheduler_->worker_stats();
     epoch_began_ = Clock::now();
     in_epoch_ = true;
-    if (cache_) cache_->start_epoch(slice_.batches() * options_.batch_size);
+    if (cache_) cache_->start_epoch(slice_.samples());
     scheduler_->start({epoch_, std::move(order), slice_});
     return {};
   }
@@ -199,6 +200,7 @@ class PipelineLoader final : public Loader {
     upcoming_.reset();
     if (cache_) tiers_at_close_ = cache_->tiers();
     cache_.reset();  // its memory goes back to the node, unless others use it
+    charge_.reset();
   }
 
  private:
@@ -345,6 +347,7 @@ class PipelineLoader final : public Loader {
   const std::shared_ptr<BatchPool> pool_;
   const std::shared_ptr<VariableRoom> room_;
   std::unique_ptr<SampleCache> cache_;
+  std::shared_ptr<const void> charge_;
   const std::unique_ptr<StreamBlocks> streams_;
   std::unique_ptr<Upcoming> upcoming_;
 

@@ -26,6 +26,7 @@ struct LoaderParts {
   std::string tuning;  // what was chosen, in words
   std::shared_ptr<Ledger> ledger;
   std::unique_ptr<SampleCache> cache;     // where there is one
+  std::shared_ptr<const void> charge;     // where it is this loader that answers for the cache's memory
   std::unique_ptr<StreamBlocks> streams;  // where the source is forward-only
   std::unique_ptr<Upcoming> upcoming;     // where samples share chunks, or are read ahead
 };

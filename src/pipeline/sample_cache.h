@@ -49,6 +49,9 @@ class SampleCache {
   std::optional<Value> find(const Subject& subject, const CacheTier::Room& room,
                             CacheCounters& counters) const;
 
+  // What was found is no such entry as there should be.
+  void withdraw(const Subject& subject) const { cache_->withdraw(subject.key); }
+
   // `fill` writes the bytes and says in the head what they are; it is called where there is room. `version`:
   // of the object that they are from. True: it is in.
   using Fill = std::function<Status(MutableBytes bytes, EntryHead& head)>;

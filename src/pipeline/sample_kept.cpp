@@ -8,11 +8,22 @@
 namespace penstock {
 namespace {
 
+constexpr int kMostSide = 1 << 24;  // of a picture
+
 void describe(EntryHead& head, const ArraySpec& spec) {
   head.has_spec = 1;
   head.dtype = spec.dtype;
   head.rank = static_cast<std::uint16_t>(spec.shape.size());
   std::ranges::copy(spec.shape, head.shape.begin());
+}
+
+// Nothing: these are no pixels that the program makes of such a picture.
+std::optional<Program::FixedPart> kept_part(const Program& program, const SampleCache::Value& kept) {
+  const int width = kept.head.picture_width, height = kept.head.picture_height;
+  if (width < 1 || height < 1 || width > kMostSide || height > kMostSide) return std::nullopt;
+  const auto part = program.plan_fixed_part(width, height);
+  if (!part || kept.spec() != part->spec) return std::nullopt;
+  return *part;
 }
 
 }  // namespace
@@ -55,11 +66,13 @@ Result<View> SampleWorker::load_image(const FieldPlan& field, std::uint64_t samp
     if (!extent) return std::unexpected(extent.error());
     const SampleCache::Subject subject = shared_.cache->subject(number_of(field), *extent);
     const auto kept = find_kept(subject);
-    const std::optional<ArraySpec> spec = kept ? kept->spec() : std::nullopt;
-    if (!spec || spec->shape.size() != 3) return decode_and_keep(field, sample, subject);
-    where_ = where_of(*extent);
-    const Program::FixedPart part{*spec, kept->head.picture_width, kept->head.picture_height};
-    return field.program.run_from_fixed(part, kept->bytes.data(), context_);
+    if (kept) {
+      const auto part = kept_part(field.program, *kept);
+      where_ = where_of(*extent);
+      if (part) return field.program.run_from_fixed(*part, kept->bytes.data(), context_);
+      shared_.cache->withdraw(subject);
+    }
+    return decode_and_keep(field, sample, subject);
   }
   const auto found = find_bytes(field, sample);
   if (!found) return std::unexpected(found.error());

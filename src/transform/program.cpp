@@ -58,9 +58,9 @@ Status resample_planned(const Frame& frame, View& view, Context& context) {
   const AxisPlan &columns = context.columns, &rows = context.rows;
   const auto pass = [&](const AxisPlan& across, const AxisPlan& down) -> Status {
     const std::size_t items = view.channels() == 1 ? 1 : 4, pixel = items * size_of(view.dtype);
-    const auto row = context.scratch.get(
-        kScratchRow,
-        static_cast<std::size_t>(across.end - across.begin + across.taps) * items * sizeof(float));
+    const auto row =
+        context.scratch.get(kScratchRow, static_cast<std::size_t>(across.end - across.begin + across.taps) *
+                                             items * sizeof(float));
     if (!row) return std::unexpected(row.error());
     int buffer = -1;
     const auto memory = context.pixels_beside(view, across.first.size() * down.first.size() * pixel, buffer);
@@ -185,9 +185,12 @@ Result<View> Program::decode_and_run(ConstBytes encoded, ImageDecoder& decoder, 
 Result<Program::FixedPart> Program::plan_fixed_part(ConstBytes encoded, ImageDecoder& decoder) const {
   const auto header = decoder.open(encoded);
   if (!header) return std::unexpected(header.error());
-  FixedPart part;
-  std::tie(part.width, part.height) = size_of_image(*header);
-  int width = part.width, height = part.height;
+  const auto [width, height] = size_of_image(*header);
+  return plan_fixed_part(width, height);
+}
+
+Result<Program::FixedPart> Program::plan_fixed_part(int width, int height) const {
+  FixedPart part{{}, width, height};
   Draws none(0, 0, 0);
   for (std::size_t next = 0; next < fixed_steps_;) {
     const auto frame = plan_steps(next, fixed_steps_, Frame(width, height), none);

@@ -38,6 +38,8 @@ class Program {
     int width = 0, height = 0;  // of the whole picture
   };
   Result<FixedPart> plan_fixed_part(ConstBytes encoded, ImageDecoder& decoder) const;
+  // Of a picture of this size.
+  Result<FixedPart> plan_fixed_part(int width, int height) const;
   // How much of the picture run_image() would decode, 0 to 1, with these draws.
   double share_decoded(const FixedPart& part, Draws draws) const;
   Result<View> run_fixed_part(ConstBytes encoded, ImageDecoder& decoder, Context& context) const {

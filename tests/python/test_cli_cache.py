@@ -9,14 +9,14 @@ import pytest
 
 from test_cli import cli, one_line, program  # noqa: F401  (fixtures)
 
-SLOTS = 54  # that fit into 4096 bytes, behind a header of 616
+SLOTS = 54  # that fit into 4096 bytes, behind a header of 640
 
 
 def make_cache(folder, capacity=200 * 2**20, used=50 * 2**20, entries=1234, words=()):
-    """As version 1 of the format has it (src/cache/entry_table.cpp), without entries."""
+    """As version 1 of the format has it (src/cache/entry_table.cpp), without entries; the index counts too."""
     inside = folder / "penstock-cache-1"
     inside.mkdir(parents=True)
-    header = b"pstable1" + struct.pack("<Q40xQQQQQ", SLOTS, 0, capacity, used, 0, entries)
+    header = b"pstable2" + struct.pack("<Q40xQQQQQ", SLOTS, 0, capacity - 4096, used - 4096, 0, entries)
     (inside / "index").write_bytes(header.ljust(4096, b"\0"))
     (inside / "data").write_bytes(bytes(10_000))
     (inside / "contents").write_text("".join(json.dumps({"cached": text}) + "\n" for text in words))
@@ -44,7 +44,7 @@ def test_ls_shows_a_table_with_what_was_cached(cli, cache):
 
 
 def test_ls_json_has_what_scripts_rely_on(cli, cache, tmp_path):
-    other = make_cache(tmp_path / "other", used=0, entries=0)
+    other = make_cache(tmp_path / "other", used=4096, entries=0)
     done = cli("cache", "ls", cache, other, "--json")
     assert len(done.stdout.splitlines()) == 1 and done.stderr == ""
     result = json.loads(done.stdout)

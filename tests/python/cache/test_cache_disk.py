@@ -6,6 +6,7 @@ import pathlib
 import random
 import shutil
 import subprocess
+import textwrap
 import time
 
 import numpy as np
@@ -173,7 +174,7 @@ def flip_bits(path, flips, seed):
 
 def test_flipped_bits_in_the_data_are_noticed_counted_and_mended(noisy, folder, truth):
     _, stats = read(noisy, folder)
-    used = stats["cache"]["tiers"]["disk"]["used"]
+    used = stats["cache"]["tiers"]["disk"]["used"] - (files_of(folder) / "index").stat().st_size
     with open(files_of(folder) / "data", "r+b") as file:
         for place in range(used // SAMPLES // 2, used, used // SAMPLES * 4):  # in every fourth entry
             file.seek(place)
@@ -351,14 +352,46 @@ def test_a_read_only_folder_is_said_once_and_samples_are_right(noisy, folder, is
         assert hits(stats)[0] == SAMPLES
 
 
-def test_a_disk_that_is_full_is_said_once_and_what_is_there_is_used(noisy, folder):
-    """A disk of 4 MiB that is to hold 6 MiB."""
-    folder.mkdir()
-    for i in range(SAMPLES):
-        save_png(noisy / f"{i:02}.png", noise((230, 230, 3), seed=i), compress_level=1)
-    wrapper = ["unshare", "--mount", "sh", "-c", f'mount -t tmpfs -o size=4m tmpfs "{folder}" && exec "$@"', "sh"]
+def small_disk(folder, size):
+    """A command before the program: the folder is a disk of this size."""
+    folder.mkdir(exist_ok=True)
+    wrapper = ["unshare", "--mount", "sh", "-c", f'mount -t tmpfs -o size={size} tmpfs "{folder}" && exec "$@"', "sh"]
     if subprocess.run([*wrapper, "true"], capture_output=True).returncode != 0:
         pytest.skip("may not mount a small disk")
+    return wrapper
+
+
+def test_a_disk_too_small_for_the_index_is_left_as_it_was(noisy, folder):
+    """And what is asked of it afterwards is had."""
+    prelude = textwrap.dedent(f"""
+        import os, penstock as ps
+        for size in ("200GiB", "8388600TiB"):
+            with ps.Cache(disk="{folder}:" + size) as cache, ps.Loader("{noisy}", 5, cache=cache) as loader:
+                assert len(list(loader)) == 8 and "disk" not in cache.tiers()
+            status = os.statvfs("{folder}")
+            assert (status.f_blocks - status.f_bfree) * status.f_frsize < 50_000
+        """)
+    own = {"source": noisy, "steps": CROP, "cache_form": "decoded", "cache_options": {"disk": f"{folder}:2MiB"}}
+    with Reader(**own, wrapper=small_disk(folder, "4m"), prelude=prelude) as reader:
+        assert reader.epoch()["digests"] == expected_digests(1, **own)[0]
+        assert reader.epoch()["hits"] == SAMPLES
+
+
+def test_a_table_that_is_full_is_made_larger_with_the_cache(noisy, folder):
+    read(noisy, folder, size="600kB")
+    _, stats = read(noisy, folder, size="64MiB")
+    assert hits(stats)[1] == SAMPLES
+    np.save(folder / "many.npy", np.arange(20_000 * 60).reshape(20_000, 60))
+    _, stats = read(ps.Npy(folder / "many.npy"), folder, size="64MiB", steps=(), batch_size=500, epochs=2)
+    _, stats = read(ps.Npy(folder / "many.npy"), folder, size="64MiB", steps=(), batch_size=500, epochs=2)
+    assert stats["epochs"][1]["cache"]["hit_ratio"] == 1
+
+
+def test_a_disk_that_is_full_is_said_once_and_what_is_there_is_used(noisy, folder):
+    """A disk of 4 MiB that is to hold 6 MiB."""
+    for i in range(SAMPLES):
+        save_png(noisy / f"{i:02}.png", noise((230, 230, 3), seed=i), compress_level=1)
+    wrapper = small_disk(folder, "4m")
     own = {"source": noisy, "steps": CROP, "cache_form": "decoded", "cache_options": {"disk": f"{folder}:{LARGE}"}}
     expected = expected_digests(3, **own)
     with Reader(**own, wrapper=wrapper) as reader:
@@ -373,11 +406,8 @@ def test_a_disk_that_is_full_is_said_once_and_what_is_there_is_used(noisy, folde
 @pytest.mark.slow
 def test_a_disk_that_fills_up_on_the_way_keeps_what_it_has(tmp_path, folder):
     """A disk of 80 MiB that is to hold 100 MB."""
-    folder.mkdir()
     np.save(tmp_path / "d.npy", np.random.default_rng(0).random((100, 500, 500), np.float32))
-    wrapper = ["unshare", "--mount", "sh", "-c", f'mount -t tmpfs -o size=80m tmpfs "{folder}" && exec "$@"', "sh"]
-    if subprocess.run([*wrapper, "true"], capture_output=True).returncode != 0:
-        pytest.skip("may not mount a small disk")
+    wrapper = small_disk(folder, "80m")
     own = {"source": tmp_path / "d.npy", "kind": "Npy", "cache_options": {"disk": f"{folder}:1GiB"}}
     expected = expected_digests(3, **own)
     with Reader(**own, wrapper=wrapper) as reader:

@@ -37,8 +37,9 @@ class SharedTable {
   explicit SharedTable(const std::string& path, std::uint64_t entries = kEntries,
                        std::uint64_t capacity = kCapacity, bool reuses_room = false) {
     const std::uint64_t bytes = EntryTable::bytes_for(entries);
-    auto file = SharedFile::attach(path, bytes + capacity, bytes, true, [&](MutableBytes memory) -> Status {
-      EntryTable::format(memory.first(bytes), capacity);
+    auto file = SharedFile::attach(path, bytes + capacity, true, [&](const SharedFile& fresh) -> Status {
+      PENSTOCK_CHECK(fresh.make_empty(bytes));
+      EntryTable::format(fresh.bytes().first(bytes), capacity);
       return {};
     });
     if (!file) throw std::runtime_error(file.error().describe());

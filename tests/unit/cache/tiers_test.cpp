@@ -1,4 +1,5 @@
 // The tiers in memory, and how they stand one after another.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -63,7 +64,7 @@ std::size_t files_in(const std::string& folder) {
 
 TEST(RamTier, keeps_what_came_first_and_never_more_than_its_capacity) {
   const TemporaryFolder folder;
-  auto tier = *open_ram_tier({"a", 4 * kMiB, 100, 1, nullptr, folder.path()});
+  auto tier = *open_ram_tier({"a", 4 * kMiB, 100, 1, 1, nullptr, folder.path()});
   for (std::uint64_t i = 0; i < 10; ++i) EXPECT_EQ(add(*tier, i, kMiB), i < 3) << "the table takes some too";
   for (std::uint64_t i = 0; i < 10; ++i) EXPECT_EQ(holds(*tier, i, kMiB), i < 3);
   EXPECT_TRUE(add(*tier, 10, 1000)) << "small ones still fit";
@@ -79,7 +80,7 @@ TEST(RamTier, keeps_what_came_first_and_never_more_than_its_capacity) {
 
 TEST(RamTier, is_one_for_all_who_give_the_same_name) {
   const TemporaryFolder folder;
-  const RamTierOptions options{"a", 4 * kMiB, 100, 2, nullptr, folder.path()};
+  const RamTierOptions options{"a", 4 * kMiB, 100, 1, 2, nullptr, folder.path()};
   auto first = *open_ram_tier(options);
   ASSERT_TRUE(add(*first, 1, 1000));
   auto second = *open_ram_tier(options);
@@ -95,28 +96,81 @@ TEST(RamTier, is_one_for_all_who_give_the_same_name) {
   first.reset();
   EXPECT_TRUE(holds(*second, 1, 1000));
   EXPECT_TRUE(add(*second, 2, 1000));
-  auto other = *open_ram_tier({"b", 4 * kMiB, 100, 1, nullptr, folder.path()});
+  auto other = *open_ram_tier({"b", 4 * kMiB, 100, 1, 1, nullptr, folder.path()});
   EXPECT_FALSE(holds(*other, 1, 1000));
+}
+
+TEST(RamTier, of_several_files_is_one_tier) {
+  const TemporaryFolder folder;
+  const RamTierOptions options{"a", 4 * kMiB, 400, 4, 2, nullptr, folder.path()};
+  auto first = *open_ram_tier(options);
+  auto second = *open_ram_tier(options);
+  EXPECT_EQ(files_in(folder.path()), 4u);
+  constexpr std::uint64_t kEntry = 100 << 10;
+  std::uint64_t kept = 0;
+  for (std::uint64_t i = 0; i < 100; ++i) kept += add(i % 2 == 0 ? *first : *second, i, kEntry) ? 1 : 0;
+  EXPECT_EQ(kept, 40u) << "10 in each file: what its own has no room for goes to another";
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(holds(*first, i, kEntry), holds(*second, i, kEntry)) << i;
+    EXPECT_EQ(first->has(key(i)), holds(*first, i, kEntry)) << i;
+    EXPECT_EQ(*second->add(key(i), kEntry, filled_with(i), some_room()) == CacheTier::Added::kTaken,
+              first->has(key(i)));
+  }
+  const TierState state = second->state();
+  EXPECT_EQ(state.entries, kept);
+  EXPECT_EQ(state.capacity_bytes, 4 * kMiB);
+  EXPECT_GT(state.used_bytes, kept * kEntry);
+  EXPECT_LE(state.used_bytes, state.capacity_bytes);
+  EXPECT_LT(first->free_bytes(), 4 * kEntry);
+  EXPECT_EQ(first->agree(77, 2), second->agree(77, 1));
+  std::uint64_t gone = 0;
+  while (!first->has(key(gone))) ++gone;
+  first->withdraw(key(gone));
+  EXPECT_FALSE(second->has(key(gone)));
+  first.reset();
+  EXPECT_EQ(files_in(folder.path()), 4u);
+  second.reset();
+  EXPECT_EQ(files_in(folder.path()), 0u);
+}
+
+TEST(RamTier, is_private_as_a_whole_where_one_of_its_files_cannot_be_had) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(fmt::format("{}/penstock-1-{}-a-2", folder.path(), geteuid()));
+  Warnings warnings;
+  auto tier = *open_ram_tier({"a", 4 * kMiB, 400, 4, 1, warnings.warn(), folder.path()});
+  EXPECT_FALSE(tier->state().is_shared);
+  EXPECT_EQ(warnings.messages.size(), 1u);
+  EXPECT_EQ(files_in(folder.path()), 1u) << "the files before it are gone again";
+  EXPECT_TRUE(add(*tier, 1, 3 * kMiB)) << "and what is left is one";
+}
+
+TEST(RamTier, has_more_files_the_larger_it_is_and_the_smaller_its_entries_are) {
+  EXPECT_EQ(useful_stripes(300 * kMiB, 1000), 1u);
+  EXPECT_EQ(useful_stripes(1024 * kMiB, 1000), 4u);
+  EXPECT_EQ(useful_stripes(1024 * kMiB, 8 * kMiB), 2u);
+  EXPECT_EQ(useful_stripes(1024 * kMiB, 100 * kMiB), 1u);
+  EXPECT_EQ(useful_stripes(std::uint64_t{1} << 50, 0), 16u);
+  EXPECT_EQ(useful_stripes(std::uint64_t{1} << 50, UINT64_MAX), 1u);
 }
 
 TEST(RamTier, leaves_no_files_of_the_dead_behind) {
   const TemporaryFolder folder;
   const pid_t child = fork();
   if (child == 0) {
-    auto tier = open_ram_tier({"dead", 4 * kMiB, 100, 1, nullptr, folder.path()});
+    auto tier = open_ram_tier({"dead", 4 * kMiB, 100, 1, 1, nullptr, folder.path()});
     _exit(tier ? 0 : 1);  // as if killed: nothing is cleaned up
   }
   int status = 0;
   waitpid(child, &status, 0);
   ASSERT_EQ(status, 0);
   ASSERT_EQ(files_in(folder.path()), 1u);
-  const auto tier = *open_ram_tier({"alive", 4 * kMiB, 100, 1, nullptr, folder.path()});
+  const auto tier = *open_ram_tier({"alive", 4 * kMiB, 100, 1, 1, nullptr, folder.path()});
   EXPECT_EQ(files_in(folder.path()), 1u);
 }
 
 TEST(RamTier, of_a_fork_leaves_the_file_to_the_parent) {
   const TemporaryFolder folder;
-  auto tier = *open_ram_tier({"a", 4 * kMiB, 100, 1, nullptr, folder.path()});
+  auto tier = *open_ram_tier({"a", 4 * kMiB, 100, 1, 1, nullptr, folder.path()});
   const pid_t child = fork();
   if (child == 0) {
     tier.reset();
@@ -131,7 +185,7 @@ TEST(RamTier, is_private_and_says_so_where_shared_memory_is_too_small) {
   const TemporaryFolder folder;
   Warnings warnings;
   const std::uint64_t too_much = std::uint64_t{1} << 42;
-  auto tier = open_ram_tier({"a", too_much, 1000, 1 << 15, warnings.warn(), folder.path()});
+  auto tier = open_ram_tier({"a", too_much, 1000, 1, 1 << 15, warnings.warn(), folder.path()});
   ASSERT_TRUE(tier) << tier.error().describe();
   ASSERT_EQ(warnings.messages.size(), 1u);
   EXPECT_NE(warnings.messages[0].find("shared memory"), std::string::npos) << warnings.messages[0];
@@ -143,21 +197,13 @@ TEST(RamTier, is_private_and_says_so_where_shared_memory_is_too_small) {
   EXPECT_EQ(files_in(folder.path()), 0u);
 }
 
-TEST(RamTier, is_private_where_somebody_elses_file_has_its_name) {
-  const TemporaryFolder folder;
-  Warnings warnings;
-  std::filesystem::create_directory(folder / ("penstock-1-" + std::to_string(geteuid()) + "-a"));
-  auto tier = open_ram_tier({"a", 4 * kMiB, 100, 1, warnings.warn(), folder.path()});
-  ASSERT_TRUE(tier) << tier.error().describe();
-  EXPECT_EQ(warnings.messages.size(), 1u);
-  EXPECT_TRUE(add(**tier, 1, 1000));
+TEST(RamTier, refuses_sizes_that_make_no_sense) {
+  EXPECT_FALSE(open_ram_tier({"a", 1000, 100, 1, 1, nullptr}));
 }
-
-TEST(RamTier, refuses_sizes_that_make_no_sense) { EXPECT_FALSE(open_ram_tier({"a", 1000, 100, 1, nullptr})); }
 
 TEST(RamTier, keeps_the_room_of_what_could_not_be_made) {
   const TemporaryFolder folder;
-  auto tier = *open_ram_tier({"a", 4 * kMiB, 100, 1, nullptr, folder.path()});
+  auto tier = *open_ram_tier({"a", 4 * kMiB, 100, 1, 1, nullptr, folder.path()});
   const auto fails = [](MutableBytes) -> Status { return fail(ErrorCode::kCorrupt, "bad picture"); };
   const auto added = tier->add(key(1), kMiB, fails, some_room());
   ASSERT_FALSE(added);
@@ -172,7 +218,7 @@ TEST(RamTier, keeps_the_room_of_what_could_not_be_made) {
 
 TEST(RamTier, has_no_room_where_there_is_none_to_make_the_entry_in) {
   const TemporaryFolder folder;
-  auto tier = *open_ram_tier({"a", 4 * kMiB, 100, 1, nullptr, folder.path()});
+  auto tier = *open_ram_tier({"a", 4 * kMiB, 100, 1, 1, nullptr, folder.path()});
   EXPECT_EQ(*tier->add(key(1), 1000, filled_with(1), no_room()), CacheTier::Added::kNoRoom);
   EXPECT_FALSE(tier->has(key(1)));
   EXPECT_TRUE(add(*tier, 1, 1000));
@@ -205,8 +251,8 @@ TEST(TieredCache, wants_a_size_and_makes_its_tiers_for_the_first_who_uses_it) {
   EXPECT_EQ(cache->take_charge(4), 2 * kMiB);
   EXPECT_EQ(cache->take_charge(4), 0u) << "counted once a process";
   const auto identity = static_cast<std::uint64_t>(getpid());
-  ASSERT_TRUE(cache->prepare({identity, 10, 1}));
-  ASSERT_TRUE(cache->prepare({identity + 1, 20, 1}));
+  ASSERT_TRUE(cache->prepare({identity, 10, 10, 100, 1}));
+  ASSERT_TRUE(cache->prepare({identity + 1, 20, 20, 100, 1}));
   ASSERT_EQ(cache->tiers().size(), 1u);
   EXPECT_TRUE(*cache->add(key(1), 100, filled_with(1), some_room()));
   EXPECT_FALSE(*cache->add(key(1), 100, filled_with(1), some_room()));
