@@ -186,6 +186,9 @@ def test_loaders_after_the_first_do_not_answer_for_the_same_memory(pictures):
                 list(two)
                 assert two.stats()["memory"]["peak"] <= 32 << 20
             assert one.stats()["memory"]["peak"] >= 32 << 20
+        # Nobody does now: the next one has to.
+        with pytest.raises(ps.Error, match="smaller cache"):
+            cached_loader(pictures(), transform=CROP, cache=cache, memory="30MiB")
 
 
 def test_a_picture_larger_than_the_cache_is_not_kept_and_comes_all_the_same(tmp_path):

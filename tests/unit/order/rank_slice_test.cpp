@@ -13,14 +13,17 @@ std::vector<int> coverage(RankSlice slice) {
   const std::uint64_t batches = slice.batches();
   for (slice.rank = 0; slice.rank < slice.world_size; ++slice.rank) {
     EXPECT_EQ(slice.batches(), batches);
+    std::uint64_t samples = 0;
     for (std::uint64_t b = 0; b < batches; ++b) {
       const PositionRange range = slice.batch(b);
+      samples += range.count;
       EXPECT_GE(range.count, 1u);
       EXPECT_LE(range.count, slice.batch_size);
       EXPECT_LE(range.first + range.count, slice.epoch_size);
       if (range.padded) continue;
       for (std::uint64_t p = range.first; p < range.first + range.count; ++p) ++times[p];
     }
+    EXPECT_EQ(slice.samples(), samples);
   }
   return times;
 }
