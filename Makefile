@@ -78,7 +78,7 @@ test-quick: build $(STAMPS)/test-packages $(VENV)/.test-packages build/venv-zarr
 test-cpp: $(STAMPS)/test-packages
 	@$(PYTHON) tools/check_includes.py
 	@cmake --preset dev >/dev/null && cmake --build --preset dev --parallel
-	@ctest --preset dev --output-on-failure
+	@ctest --preset dev --parallel $$(nproc) --output-on-failure
 	@cmake --install build/dev --prefix build/prefix >/dev/null
 	@cmake -S examples/cpp -B build/example -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix >/dev/null
 	@cmake --build build/example >/dev/null
