@@ -7,6 +7,7 @@
 #include "bind.h"
 #include "cache_handle.h"
 #include "errors.h"
+#include "source_handle.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -20,7 +21,7 @@ CacheHandle open(std::uint64_t ram_bytes, const nb::bytes& disk_folder, std::uin
   handle.warnings = std::make_shared<Warnings>();
   CacheOptions options;
   options.ram_bytes = ram_bytes;
-  options.disk_folder = std::string(disk_folder.c_str(), disk_folder.size());
+  options.disk_folder = text_of(disk_folder);
   options.disk_bytes = disk_bytes;
   if (policy != "keep" && policy != "lru")
     raise({ErrorCode::kInvalidArgument, "policy=\"" + policy + "\": wants \"keep\" or \"lru\"", {}, false});

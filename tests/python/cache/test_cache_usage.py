@@ -1,5 +1,7 @@
 """Wrong arguments, broken samples and servers that fail: the cache changes nothing of it."""
 
+import os
+
 import pytest
 
 import penstock as ps
@@ -44,6 +46,7 @@ def test_wrong_arguments_of_a_loader_are_said(pictures, options, kind, words):
     ({"ram": "4MiB", "policy": "mru"}, (ValueError, ps.UsageError), ["policy", "mru", "keep", "lru"]),
     ({"ram": "4MiB", "policy": None}, TypeError, ["policy=None", "keep", "lru"]),
     ({"disk": "/a:4MiB", "policy": "lru"}, ps.UsageError, ["lru", "memory"]),
+    ({"disk": "/a:1KiB"}, ps.UsageError, ["disk", "64 KiB"]), ({"disk": "/a\0b:4MiB"}, ValueError, ["disk=", "folder"]),
 ], ids=str)
 def test_wrong_arguments_of_a_cache_are_said(options, kind, words):
     with pytest.raises(kind) as caught:
@@ -51,6 +54,14 @@ def test_wrong_arguments_of_a_cache_are_said(options, kind, words):
     for word in words:
         assert word in str(caught.value)
     assert "\n" not in str(caught.value) and "incompatible function arguments" not in str(caught.value)
+
+
+def test_a_folder_whose_name_is_no_text_serves(tmp_path, pictures):
+    folder = os.fsdecode(bytes(tmp_path) + b"/\xff")
+    with ps.Cache(disk=f"{folder}:4MiB") as cache:
+        batches_of(pictures(), 1, cache=cache, transform=CROP)
+        assert os.listdir(folder) == ["penstock-cache-1"] and "disk" in repr(cache)
+    assert "closed" in repr(cache)
 
 
 def test_a_closed_cache_serves_no_more_loaders(pictures):
