@@ -244,6 +244,9 @@ struct Split {
 // source's order.
 Result<Split> split(const SourcePtr& source, double fraction, std::uint64_t seed);
 
+// The numbers below `size` in the seeded random order that split() divides.
+std::vector<std::uint64_t> shuffled(std::uint64_t size, std::uint64_t seed);
+
 // Several sources with the same fields as one. Without weights every sample of each comes once an
 // epoch; with weights each part makes up that share of the samples, and small parts come round
 // more often.

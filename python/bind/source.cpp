@@ -49,6 +49,22 @@ SourceHandle open(const nb::bytes& uri, const std::string& kind, const nb::bytes
   return open_without_gil([&, name = text_of(uri)] { return open_source(name, options); });
 }
 
+// Every sample's value of an integer field that the index holds; None where it has to be read.
+nb::object index_integers(const SourceHandle& self, std::size_t field) {
+  const Source& source = *self.source;
+  if (field >= source.fields().size()) throw nb::index_error("no such field");
+  const FieldInfo& info = source.fields()[field];
+  if (info.form != FieldForm::kIndex || info.kind != FieldKind::kInteger) return nb::none();
+  nb::list out;
+  for (std::uint64_t sample = 0; sample < source.size(); ++sample) {
+    const IndexValue value = source.value(sample, field);
+    const auto* integer = std::get_if<std::int64_t>(&value);
+    if (integer == nullptr) return nb::none();
+    out.append(*integer);
+  }
+  return out;
+}
+
 }  // namespace
 
 SourcePtr source_of(nb::handle handle) { return nb::cast<SourceHandle&>(handle).source; }
@@ -83,16 +99,15 @@ void bind_sources(nb::module_& m) {
       .def("stored_bytes", [](const SourceHandle& self) { return self.source->stored_bytes(); })
       .def("fingerprint", [](const SourceHandle& self) { return self.source->fingerprint(); })
       .def("index_was_kept", [](const SourceHandle& self) { return self.source->index_was_kept(); })
+      .def("index_integers", &index_integers, "field"_a)
       .def("subset",
            [](const SourceHandle& self, std::vector<std::uint64_t> indices) {
              return SourceHandle{value_or_raise(subset(self.source, std::move(indices)))};
            })
-      .def("split", [](const SourceHandle& self, double fraction, std::uint64_t seed) {
-        const Split parts = value_or_raise(split(self.source, fraction, seed));
-        return std::pair{SourceHandle{parts.first}, SourceHandle{parts.second}};
-      });
+      .def("is_drawn", [](const SourceHandle& self) { return self.source->draws() != nullptr; });
   m.def("open_source", &open, "uri"_a, nb::kw_only(), "kind"_a, "masks"_a, "root"_a, "columns"_a,
         "field_kinds"_a, "verify"_a, "keep_index"_a, "progress"_a = nb::none(), "warn"_a = nb::none());
+  m.def("shuffled", &shuffled, "size"_a, "seed"_a);
   m.def("mix_sources", [](const std::vector<nb::handle>& parts, std::vector<double> weights) {
     std::vector<SourcePtr> sources;
     for (const nb::handle part : parts) sources.push_back(source_of(part));

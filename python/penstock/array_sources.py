@@ -11,6 +11,8 @@ import time
 from typing import Any, Mapping, Sequence, Union
 
 from . import _core
+from .arguments import number
+from .recipe import recorded
 from .sources import Source, log
 
 Path = Union[str, os.PathLike]
@@ -19,6 +21,7 @@ Path = Union[str, os.PathLike]
 _FAR = 1 << 62  # no index or extent is larger
 
 
+@recorded
 def Zarr(uri: Path, variables: Union[str, Sequence[str], None] = None, sample_dim: Union[str, int] = 0, *,
          window: Union[tuple, None] = None, select: Mapping[Union[str, int], Any] | None = None,
          stack: Union[bool, str] = False, decode_cf: bool = True, nan: Union[str, float] = "keep",
@@ -49,6 +52,8 @@ def Zarr(uri: Path, variables: Union[str, Sequence[str], None] = None, sample_di
     history, horizon = _window(window)
     if isinstance(variables, str):
         variables = [variables]
+    elif variables is not None and not hasattr(variables, "__iter__"):
+        raise TypeError(f"variables={variables!r}: wants a name or a list of names")
     for name in variables or ():
         if not isinstance(name, str):
             raise TypeError(f"variables: {name!r} is not a name")
@@ -66,6 +71,7 @@ def Zarr(uri: Path, variables: Union[str, Sequence[str], None] = None, sample_di
     return Source(handle)
 
 
+@recorded
 def Patches(volumes: Union[Path, Sequence[Path]], size: Sequence[int], per_epoch: int | None = None, *,
             labels: Union[Path, Sequence[Path], None] = None, min_foreground: float = 0,
             overlap: Union[int, float, Sequence[Union[int, float]]] = 0, missing: str = "fill") -> Source:
@@ -105,7 +111,7 @@ def Patches(volumes: Union[Path, Sequence[Path]], size: Sequence[int], per_epoch
 
     handle = _core.open_patches([os.fsencode(name) for name in names], size=size, per_epoch=per_epoch or 0,
                                 overlap=overlaps, labels=[os.fsencode(name) for name in label_names],
-                                min_foreground=float(min_foreground), missing_is_error=_missing_is_error(missing),
+                                min_foreground=number("min_foreground", min_foreground), missing_is_error=_missing_is_error(missing),
                                 progress=progress)
     if shown:
         print(file=sys.stderr)

@@ -57,6 +57,10 @@ class Cache:
                           for name, tier in self.tiers().items())
         return f"<penstock.Cache: {tiers or ('closed' if self._is_closed else 'not used yet')}>"
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a Cache cannot be pickled or copied: make one with the same arguments in each process, and "
+                        "they share its memory")
+
     def _log_warnings(self) -> None:
         for message in self._handle.take_warnings():
             log.warning("%s", message)

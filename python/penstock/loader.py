@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import atexit
-import difflib
 import json
 import logging
 import os
 from typing import Any, Callable, Iterator, Mapping, Sequence, Union
 
 from . import _core
+from .arguments import plain_type_errors, shown, text, whole_number
 from .cache import Cache, make_cache
 from .errors import Error, UsageError
+from .labels import sampling_weights
 from .outputs import channels_first, choose_output, converter
 from .ranks import find_ranks
 from .sizes import parse_bytes
 from .sources import Source, open_source
-from .transforms import Derive, is_transform, makes_image, moves_pixels
+from .torch_words import transform_list, unknown_keyword
+from .transforms import Derive, dtype_name, engine_steps, makes_image, moves_pixels
 
 log = logging.getLogger("penstock")
-
-# What people who come from torch.utils.data type, and what it is called here.
-_OTHER_NAMES = {"num_workers": "threads", "workers": "threads", "prefetch_factor": "prefetch",
-                "collate_fn": "collate", "pin_memory": "device", "transforms": "transform",
-                "batch": "batch_size", "cache_size": "cache", "generator": "seed"}
 
 
 class Loader:
@@ -39,8 +36,9 @@ class Loader:
     Order
         shuffle: False, True (every sample equally likely anywhere), "full" or "window" (windows
         of `shuffle_window` storage units, for data that is read in order). sampler: any sequence
-        of indices, or a torch sampler. weights: sampling weights, with replacement. seed,
-        epoch_size (samples an epoch, walking on through the permutation), drop_last.
+        of indices, or a torch sampler. weights: sampling weights, with replacement, or "balanced"
+        (every class comes equally often). seed, epoch_size (samples an epoch, walking on through
+        the permutation), drop_last.
     Ranks
         rank, world_size: found (torch.distributed, torchrun, an srun step, MPI). batch_size is
         per rank; every rank gets the same number of batches.
@@ -75,7 +73,7 @@ class Loader:
                  fields: Union[Sequence[str], Mapping[str, str], None] = None,
                  transform: Union[Sequence[Any], Mapping[str, Any], None] = None,
                  shuffle: Union[bool, str] = False, shuffle_window: int | None = None,
-                 sampler: Any = None, weights: Sequence[float] | None = None,
+                 sampler: Any = None, weights: Union[str, Sequence[float], None] = None,
                  seed: int = 0, epoch_size: int | None = None, drop_last: bool = False,
                  rank: int | None = None, world_size: int | None = None,
                  threads: int | None = None, prefetch: int | None = None,
@@ -87,9 +85,11 @@ class Loader:
                  output: str | None = None, device: str = "cpu", dtype: str | None = None,
                  layout: str = "NCHW", kind: str | None = None, **unknown: Any):
         if unknown:
-            raise TypeError(_unknown_keyword(next(iter(unknown))))
+            raise TypeError(unknown_keyword(next(iter(unknown)), [*Loader.__init__.__kwdefaults__, "batch_size"]))
         if str(device) != "cpu":
             raise ValueError(f"device={device!r}: this version delivers to \"cpu\"")
+        if not callable(collate) and not isinstance(collate, str):
+            raise TypeError(f'collate={shown(collate)}: wants "stack", "pad", "list" or a function')
         if not callable(collate) and collate not in ("stack", "pad", "list"):
             raise ValueError(f'collate={collate!r}: wants "stack", "pad", "list" or a function')
         self.source = open_source(source, kind)
@@ -100,34 +100,29 @@ class Loader:
         self._channels_last = layout == "channels_last"
         if self._channels_last and self._output != "torch":
             raise ValueError('layout="channels_last" is torch\'s; use "NHWC"')
-        dtype = _dtype_name(dtype)
+        dtype = None if dtype is None else dtype_name("dtype", dtype)
         if dtype == "bfloat16" and self._output == "numpy":
             raise ValueError('NumPy has no bfloat16; use output="torch" or "jax", or dtype="float16"')
-        renamed = dict(fields) if isinstance(fields, Mapping) else {}
-        names = list(fields) if fields is not None else []
-        if isinstance(fields, str):
-            raise TypeError(f"fields={fields!r}: wants a list, [{fields!r}]")
-        for keyword, value in (("on_error", on_error), ("layout", layout), ("cache_form", cache_form), *(("fields", name) for name in names)):
-            if not isinstance(value, str):
-                raise TypeError(f"{keyword}: {value!r} is not a name")
-        if fields is not None and not names:
-            raise ValueError("fields is empty; leave it out for all of the source's fields")
+        names, renamed = _field_names(fields)
+        for keyword, value in (("on_error", on_error), ("layout", layout), ("cache_form", cache_form)):
+            text(keyword, value, "a name")
         self._sampler, indices = self._check_sampler(sampler)
         self._seed = seed
         self._next_epoch = 0
+        _explain_missing_masks(names, renamed, transform, self.source)
         field_steps = _field_steps(transform, self.source, names, renamed)
         self._cache, self._owns_cache = make_cache(cache)
         try:
-            self._core = _core.open_loader(
+            self._core = plain_type_errors("Loader")(_core.open_loader)(
                 self.source._handle, batch_size=_count("batch_size", batch_size), fields=names, renamed=renamed,
-                transforms=field_steps, shuffle=_shuffle_name(shuffle),
+                transforms=engine_steps(field_steps), shuffle=_shuffle_name(shuffle),
                 shuffle_window=0 if shuffle_window is None else _count("shuffle_window", shuffle_window), sampler=indices,
-                weights=None if weights is None else [float(w) for w in weights],
+                weights=sampling_weights(weights, self.source),
                 seed=_seed_value(seed), epoch_size=0 if epoch_size is None else _count("epoch_size", epoch_size),
                 drop_last=bool(drop_last), rank=self._slice_rank, world_size=self._slice_world,
                 local_ranks=self._ranks.local_ranks, threads=_threads(threads),
                 prefetch=0 if prefetch is None else _count("prefetch", prefetch),
-                memory=0 if memory is None else parse_bytes(memory), on_error=on_error, max_skip=float(max_skip),
+                memory=0 if memory is None else parse_bytes(memory), on_error=on_error, max_skip=_number("max_skip", max_skip),
                 collate="list" if callable(collate) else collate, pad_value=_number("pad_value", pad_value),
                 bucket_by=bucket_by if isinstance(bucket_by, str) else "",
                 bucket_lengths=_bucket_lengths(bucket_by),
@@ -237,10 +232,11 @@ class Loader:
     def load_state_dict(self, state: Mapping[str, int]) -> None:
         """The next ``iter()`` goes on there, on any number of ranks and threads."""
         self._check_process()
+        state = _checked_state(state)
         self._epoch_token = object()
         if self._sampler is not None and "epoch" in state:
             self._draw_samples(state["epoch"])
-        self._core.load_state(dict(state))
+        self._core.load_state(state)
         self._next_epoch = self._core.state()["epoch"]
 
     def stats(self) -> dict[str, Any]:
@@ -270,6 +266,10 @@ class Loader:
 
     def __exit__(self, *_: Any) -> None:
         self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Loader cannot be pickled or copied: its worker threads belong to this process. Pickle "
+                        "loader.source instead, and make a Loader from it where it is used")
 
     def __repr__(self) -> str:
         ranks = self._ranks
@@ -344,26 +344,35 @@ class _Epoch:
         return len(self._loader)
 
 
-def _unknown_keyword(name: str) -> str:
-    known = [n for n in Loader.__init__.__kwdefaults__] + ["batch_size"]
-    near = _OTHER_NAMES.get(name) or next(iter(difflib.get_close_matches(name, known, 1)), None)
-    hint = f"; did you mean {near!r}?" if near else f"; there are {', '.join(sorted(known))}"
-    return f"Loader() has no keyword {name!r}{hint}"
-
-
 def _count(keyword: str, value: Any, least: int = 1) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{keyword}={value!r}: wants a whole number")
-    if value < least:
-        raise ValueError(f"{keyword}={value}: must be at least {least}")
-    return value.__index__()
+    return whole_number(keyword, value, least)
 
 
 def _number(keyword: str, value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{keyword}={value!r}: wants a number") from None
+        raise TypeError(f"{keyword}={shown(value)}: wants a number") from None
+    except OverflowError:
+        raise ValueError(f"{keyword}={shown(value)} is too large") from None
+
+
+def _field_names(fields: Any) -> tuple[list[str], dict[str, str]]:
+    """The names that a batch has, in order, and for each that was renamed the source's field."""
+    if fields is None:
+        return [], {}
+    if isinstance(fields, str):
+        raise TypeError(f"fields={fields!r}: wants a list, [{fields!r}]")
+    if not hasattr(fields, "__iter__"):
+        raise TypeError(f'fields={shown(fields)}: wants a list of names, or a dict {{"new name": "field"}}')
+    renamed = dict(fields) if isinstance(fields, Mapping) else {}
+    names = list(fields)
+    for name in (*names, *renamed.values()):
+        if not isinstance(name, str):
+            raise TypeError(f"fields: {shown(name)} is not a name")
+    if not names:
+        raise ValueError("fields is empty; leave it out for all of the source's fields")
+    return names, renamed
 
 
 def _bucket_lengths(bucket_by: Any) -> list[int] | None:
@@ -375,7 +384,7 @@ def _bucket_lengths(bucket_by: Any) -> list[int] | None:
 
 
 def _seed_value(seed: Any) -> int:
-    return _count("seed", seed, least=0) & (2**64 - 1)
+    return whole_number("seed", seed, 0, 2**256) & (2**64 - 1)
 
 
 def _threads(threads: int | None) -> int:
@@ -397,19 +406,31 @@ def _shuffle_name(shuffle: Union[bool, str]) -> str:
     raise ValueError(f'shuffle={shuffle!r}: wants True, False, "full" or "window"')
 
 
-def _dtype_name(dtype: Any) -> str | None:
-    if dtype is None:
-        return None
-    # "float32", numpy.float32, numpy.dtype("float32") and torch.float32 all say it.
-    text = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
-    return text.removeprefix("torch.")
-
-
 def _indices(sampler: Any) -> list[int]:
-    indices = [int(i) for i in sampler]
+    if not hasattr(sampler, "__iter__") and not hasattr(sampler, "__getitem__"):
+        raise TypeError(f"sampler={shown(sampler)}: wants a sequence of indices, or a torch sampler")
+    indices = [whole_number("sampler: index", i) for i in sampler]
     if any(i < 0 for i in indices):
         raise ValueError("sampler gave a negative index")
     return indices
+
+
+def _explain_missing_masks(names: Sequence[str], renamed: Mapping[str, str], transform: Any, source: Source) -> None:
+    """Masks are asked for far more often than they are there; the general message would not help."""
+    wanted = {renamed.get(name, name) for name in names}
+    if isinstance(transform, Mapping):
+        wanted |= {renamed.get(name, name) for name, steps in transform.items() if not isinstance(steps, Derive)}
+    for name in ("mask", "masks"):
+        if name in wanted and name not in source.fields:
+            raise UsageError(f"there is no field {name!r} in {source.uri}, which has {', '.join(source.fields)}. Images "
+                             "get masks by ImageFolder(path, masks=folder) or Manifest(table, mask=\"column\"), shards by "
+                             "kinds={\"field\": \"mask\"}", code="invalid_argument", uri=source.uri)
+
+
+def _checked_state(state: Any) -> dict[str, int]:
+    if not isinstance(state, Mapping) or not all(isinstance(name, str) for name in state):
+        raise TypeError(f"state={shown(state)}: wants what state_dict() gave")
+    return {name: whole_number(f"state: {name}", value, 0, 2**64 - 1) for name, value in state.items()}
 
 
 def _field_steps(transform: Any, source: Source, names: Sequence[str],
@@ -420,14 +441,13 @@ def _field_steps(transform: Any, source: Source, names: Sequence[str],
     if isinstance(transform, Mapping):
         return [(name, _steps(steps.steps, name), steps.source) if isinstance(steps, Derive) else
                 (name, _steps(steps, name), "") for name, steps in transform.items()]
-    if is_transform(transform):
-        transform = [transform]
+    transform = transform_list(transform)
     # A bare list is for the first image, or else the first array, of those that are asked for.
     kinds = {name: source.fields.get(renamed.get(name, name)) for name in names} or source.fields
     for wanted in ("image", "array"):
         for name, field_kind in kinds.items():
             if field_kind == wanted:
-                steps = _steps(transform, name)
+                steps = transform
                 # What moves pixels must move those of the masks too, by the same draws.
                 moves = [step for step in steps if moves_pixels(step)]
                 masks = [other for other, other_kind in kinds.items() if other_kind == "mask" and moves]
@@ -436,12 +456,9 @@ def _field_steps(transform: Any, source: Source, names: Sequence[str],
 
 
 def _steps(steps: Any, field: str) -> list:
-    steps = [steps] if is_transform(steps) else list(steps)
-    for step in steps:
-        if not is_transform(step):
-            hint = " (put your own functions into penstock.Map)" if callable(step) else ""
-            raise TypeError(f"transform of {field!r}: {step!r} is not a penstock transform{hint}")
-    return steps
+    if not isinstance(field, str):
+        raise TypeError(f"transform: {field!r} is not the name of a field")
+    return transform_list(steps, f"transform of {field!r}")
 
 
 atexit.register(_core.close_all_loaders)

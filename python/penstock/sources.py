@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import logging
-import operator
 import os
 import sys
 import time
-from typing import Any, Callable, Iterable, Mapping, Sequence, Union
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, Union
 
 from . import _core
+from .arguments import flag, number, shown, text, text_mapping, whole_number
+from .arguments import path as path_argument
 from .errors import UsageError
+from .labels import class_of_each, field_values, label_field
+from .recipe import Recipe, recorded, remake, without_secrets
+from .sample_reader import SampleReader
+from .splitting import divide, divide_by_class, part_sizes
 
 log = logging.getLogger("penstock")
 
@@ -21,14 +26,45 @@ class Source:
     """Samples that a Loader can read. Immutable; may be shared by several loaders.
 
     ``len(source)``, ``source.fields``, ``source.classes`` and ``source.key(i)`` describe it;
+    ``source[i]`` is one decoded sample, so that a source is a data set for torch's DataLoader too;
     ``subset``, ``split`` and ``filter`` make smaller ones.
+
+    A source can be pickled: unpickling opens the data again, in whichever process does it. The pickle holds all
+    arguments that the source was made with.
     """
 
-    def __init__(self, handle: _core.SourceHandle):
+    def __init__(self, handle: _core.SourceHandle, listed: _core.SourceHandle | None = None):
         self._handle = handle
+        self._listed = listed or handle  # the samples one after another, where the handle itself draws by weight
+        self._recipe: Recipe | None = None
+        self._reader: SampleReader | None = None
+        self._targets: list[int] | None = None
 
     def __len__(self) -> int:
         return len(self._handle)
+
+    def __getitem__(self, sample: int) -> Any:
+        """One decoded sample, as a batch of a Loader would have it: a tuple in field order, or the bare value of a
+        single field. Labels are Python integers.
+
+        Of random patches it is the patch at that place of the first epoch with seed 0.
+        """
+        if isinstance(sample, slice):
+            raise TypeError(f"source[{sample.start}:{sample.stop}]: wants one index; "
+                            "source.subset(range(...)) makes a part")
+        index = whole_number("sample", sample)
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"sample {index}: the source has {len(self)} samples")
+        reader = self._reader
+        if reader is None or reader.process != os.getpid():
+            # Its own Source, so that the reader does not keep this one alive.
+            reader = self._reader = SampleReader(Source(self._listed))
+        return reader.read(index % len(self))
+
+    def __iter__(self) -> Iterator[Any]:
+        """The samples in order, each by ``source[i]``; a Loader is faster."""
+        for sample in range(len(self)):
+            yield self[sample]
 
     @property
     def uri(self) -> str:
@@ -51,33 +87,70 @@ class Source:
         return self._handle.classes()
 
     @property
+    def class_to_idx(self) -> dict[str, int]:
+        """The label of each class name; empty where there are none."""
+        return {name: label for label, name in enumerate(self.classes)}
+
+    @property
+    def targets(self) -> list[int]:
+        """The label of every sample. Folders and tables know them; of shards the label field is read once."""
+        try:
+            return list(self._labels())
+        except UsageError as error:  # an attribute that is not there, for hasattr() and its like
+            raise AttributeError(f"targets: {error}") from error
+
+    def _labels(self) -> list[int]:
+        if self._targets is None:
+            self._targets = field_values(self, label_field(self))
+        return self._targets
+
+    @property
     def stored_bytes(self) -> int:
         """What the samples take where they lie."""
         return self._handle.stored_bytes()
 
     def key(self, sample: int) -> str:
         """The sample's name: its path below the folder, or its number."""
-        return self._handle.key(sample)
+        index = whole_number("sample", sample)
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"sample {index}: the source has {len(self)} samples")
+        return self._handle.key(index % len(self))
 
+    @recorded
     def subset(self, samples: Union[float, Iterable[int]]) -> "Source":
         """The first fraction of the samples (a float up to 1), or those with these indices."""
         if isinstance(samples, float):
             if not 0 < samples <= 1:
                 raise ValueError(f"subset({samples}): a fraction is above 0 and at most 1")
             samples = range(max(1, round(samples * len(self))))
+        if isinstance(samples, (str, bytes, Mapping)) or not hasattr(samples, "__iter__"):
+            raise TypeError(f"subset({shown(samples)}): wants a fraction, such as 0.1, or a sequence of indices")
         size = len(self)
         indices = []
         for sample in samples:
-            index = operator.index(sample)
+            index = whole_number("subset index", sample)
             if not -size <= index < size:
                 raise ValueError(f"subset index {index}, the source has {size} samples")
             indices.append(index % size)
         return Source(self._handle.subset(indices))
 
-    def split(self, fraction: float, seed: int = 0) -> tuple["Source", "Source"]:
-        """Two sources that share no sample: a seeded random `fraction` of them, and the rest."""
-        first, second = self._handle.split(fraction, seed)
-        return Source(first), Source(second)
+    @recorded
+    def split(self, fraction: Union[float, Sequence[Union[int, float]]], seed: int = 0, *,
+              stratify: Union[str, Sequence[Any], None] = None) -> tuple["Source", ...]:
+        """Sources that share no sample and together have all, chosen at random by `seed`.
+
+        ``split(0.9)`` makes two: that fraction of the samples, and the rest. ``split([0.8, 0.1, 0.1])`` makes one for
+        each fraction, ``split([800, 100, 100])`` one for each count, with sizes as torch.utils.data.random_split has
+        them. Each part keeps the source's order.
+
+        stratify: the name of a field of classes, such as "label", or a sequence with the class of each sample: every
+            part then has every class in proportion, to within one sample.
+        """
+        sizes = part_sizes(fraction, len(self))
+        seed = whole_number("seed", seed, 0, 2**64 - 1)
+        parts = (divide(sizes, seed) if stratify is None else
+                 divide_by_class(sizes, seed, class_of_each(self, stratify)))
+        return tuple(Source(self._handle.subset(part)) for part in parts)
 
     def filter(self, field: str, predicate: Callable[[Any], bool], *, threads: int | None = None) -> "Source":
         """The samples whose `field` satisfies `predicate`, in order.
@@ -87,6 +160,9 @@ class Source:
         """
         from .loader import Loader
 
+        text("field", field, "the name of a field")
+        if not callable(predicate):
+            raise TypeError(f"predicate={shown(predicate)}: wants a function of one value")
         chosen = []
         with Loader(self, batch_size=256, fields=[field], collate="list", output="numpy", threads=threads, rank=0,
                     world_size=1) as loader:
@@ -95,12 +171,25 @@ class Source:
         if not chosen:
             raise UsageError(f"filter({field!r}): no sample of {self.uri} satisfies it", code="invalid_argument",
                              uri=self.uri)
-        return Source(self._handle.subset(chosen))
+        return self.subset(chosen)
 
     def __repr__(self) -> str:
-        return f"<penstock source {self.uri!r}: {self.kind}, {len(self)} samples of {', '.join(self.fields)}>"
+        made_by = self._recipe or f"Source {without_secrets(self.uri)!r}"
+        return f"<penstock.{made_by}: {self.kind}, {len(self)} samples of {', '.join(self.fields)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._recipe is None:
+            raise TypeError(f"{self!r} cannot be pickled: how it was made is not known")
+        return remake, (self._recipe, self._handle.fingerprint())
+
+    def __copy__(self) -> "Source":
+        return self  # immutable
+
+    def __deepcopy__(self, _: Any) -> "Source":
+        return self
 
 
+@recorded
 def ImageFolder(path: Union[str, os.PathLike], masks: Union[str, os.PathLike, None] = None, *,
                 keep_index: bool = True) -> Source:
     """Images (jpg, png, webp) below a folder, or matching a pattern.
@@ -112,11 +201,13 @@ def ImageFolder(path: Union[str, os.PathLike], masks: Union[str, os.PathLike, No
     return _open(path, kind="images", masks=masks, keep_index=keep_index)
 
 
+@recorded
 def Npy(path: Union[str, os.PathLike], *, keep_index: bool = True) -> Source:
     """One big .npy file (a sample an entry of the first axis), or .npy files, one a sample."""
     return _open(path, kind="npy", keep_index=keep_index)
 
 
+@recorded
 def Tar(path: Union[str, os.PathLike], *, kinds: Mapping[str, str] | None = None, keep_index: bool = True) -> Source:
     """Tar shards by the WebDataset convention: a file, a glob or brace pattern, or a folder of shards.
 
@@ -130,6 +221,7 @@ def Tar(path: Union[str, os.PathLike], *, kinds: Mapping[str, str] | None = None
     return _open(path, kind="tar", kinds=kinds, keep_index=keep_index)
 
 
+@recorded
 def TFRecord(path: Union[str, os.PathLike], *, kinds: Mapping[str, str] | None = None, verify: bool = True,
              keep_index: bool = True) -> Source:
     """TFRecord shards of tf.train.Example or SequenceExample: a field a feature.
@@ -140,6 +232,7 @@ def TFRecord(path: Union[str, os.PathLike], *, kinds: Mapping[str, str] | None =
     return _open(path, kind="tfrecord", kinds=kinds, verify=verify, keep_index=keep_index)
 
 
+@recorded
 def Manifest(path: Union[str, os.PathLike], *, root: Union[str, os.PathLike, None] = None,
              kinds: Mapping[str, str] | None = None, **fields: str) -> Source:
     """A table of samples, CSV, TSV or JSON lines: paths and values, a row each.
@@ -148,28 +241,35 @@ def Manifest(path: Union[str, os.PathLike], *, root: Union[str, os.PathLike, Non
     such keywords every column is a field. Columns of paths to images or .npy files are read, relative to the table's
     folder or to `root` (which they may not leave); names of classes under "label" or "class" become numbers.
     """
-    return _open(path, kind="manifest", root=root, kinds=kinds, columns=list(fields.items()))
+    return _open(path, kind="manifest", root=root, kinds=kinds, columns=fields)
 
 
+@recorded
 def Mix(sources: Sequence[Union[str, os.PathLike, Source]], weights: Sequence[float] | None = None) -> Source:
     """Several sources with the same fields as one.
 
     Without `weights` every sample of each comes once an epoch. With them each source makes up that share of the
     samples, small ones coming round more often; an epoch is as many samples as there are in all (see `epoch_size`).
     """
-    if isinstance(sources, (str, os.PathLike, Source)):
-        raise TypeError("Mix wants a list of sources")
+    if isinstance(sources, (str, os.PathLike, Source, Mapping)) or not hasattr(sources, "__iter__"):
+        raise TypeError(f"sources={shown(sources)}: Mix wants a list of sources")
     parts = [open_source(source) for source in sources]
-    return Source(_core.mix_sources([part._handle for part in parts],
-                                    [float(weight) for weight in weights] if weights is not None else []))
+    handles = [part._handle for part in parts]
+    if weights is None:
+        return Source(_core.mix_sources(handles, []))
+    if isinstance(weights, (str, bytes, Mapping)) or not hasattr(weights, "__iter__"):
+        raise TypeError(f"weights={shown(weights)}: wants a number for each source")
+    shares = [number("weights", weight, 0) for weight in weights]
+    return Source(_core.mix_sources(handles, shares), listed=_core.mix_sources(handles, []))
 
 
+@recorded
 def open_source(source: Union[str, os.PathLike, Source], kind: str | None = None) -> Source:
     """A path, glob or brace pattern to a Source; a Source is returned as it is."""
-    return source if isinstance(source, Source) else _open(source, kind=kind or "")
+    return source if isinstance(source, Source) else _open(source, kind="" if kind is None else kind)
 
 
-def _open(path, kind="", masks=None, root=None, columns=(), kinds=None, verify=True, keep_index=True) -> Source:
+def _open(path, kind="", masks=None, root=None, columns=None, kinds=None, verify=True, keep_index=True) -> Source:
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"a source is a path or a penstock source, not {type(path).__name__}")
     name = os.path.expanduser(os.fspath(path))
@@ -181,12 +281,13 @@ def _open(path, kind="", masks=None, root=None, columns=(), kinds=None, verify=T
             shown = True
             print(f"\rpenstock: looking through {name}: {files:,} so far", end="", file=sys.stderr, flush=True)
 
-    def encoded(other) -> bytes:
-        return os.fsencode(os.path.expanduser(other)) if other is not None else b""
+    def encoded(keyword: str, other: Any) -> bytes:
+        return os.fsencode(path_argument(keyword, other)) if other is not None else b""
 
-    handle = _core.open_source(os.fsencode(name), kind=kind, masks=encoded(masks), root=encoded(root),
-                               columns=list(columns), field_kinds=dict(kinds or {}), verify=verify,
-                               keep_index=keep_index, progress=progress, warn=log.warning)
+    handle = _core.open_source(os.fsencode(name), kind=text("kind", kind), masks=encoded("masks", masks),
+                               root=encoded("root", root), columns=list(text_mapping("columns", columns).items()),
+                               field_kinds=text_mapping("kinds", kinds), verify=flag("verify", verify),
+                               keep_index=flag("keep_index", keep_index), progress=progress, warn=log.warning)
     if shown:
         print(file=sys.stderr)
     log.info("opened %s: %s, %d samples in %.2f s", name, handle.kind(), len(handle), time.monotonic() - began)

@@ -115,6 +115,14 @@ Result<SourcePtr> subset(SourcePtr source, std::vector<std::uint64_t> indices) {
   return std::make_shared<SubsetSource>(std::move(source), std::move(indices));
 }
 
+std::vector<std::uint64_t> shuffled(std::uint64_t size, std::uint64_t seed) {
+  std::vector<std::uint64_t> order(size);
+  std::iota(order.begin(), order.end(), std::uint64_t{0});
+  Draws draws(seed, 0, 0);
+  for (std::uint64_t i = size; i > 1; --i) std::swap(order[i - 1], order[draws.below(i)]);
+  return order;
+}
+
 Result<Split> split(const SourcePtr& source, double fraction, std::uint64_t seed) {
   PENSTOCK_CHECK(check_has_list(*source));
   if (source->mixture() != nullptr)
@@ -126,10 +134,7 @@ Result<Split> split(const SourcePtr& source, double fraction, std::uint64_t seed
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("split({}) of {} samples leaves one side empty", fraction, size),
                 {source->uri(), -1, -1, -1});
-  std::vector<std::uint64_t> first(size);
-  std::iota(first.begin(), first.end(), std::uint64_t{0});
-  Draws draws(seed, 0, 0);
-  for (std::uint64_t i = size; i > 1; --i) std::swap(first[i - 1], first[draws.below(i)]);
+  std::vector<std::uint64_t> first = shuffled(size, seed);
   std::vector<std::uint64_t> second(first.begin() + static_cast<std::ptrdiff_t>(first_size), first.end());
   first.resize(first_size);
   std::ranges::sort(first);

@@ -145,7 +145,7 @@ def test_sources_describe_themselves(group, volume):
     source = ps.Zarr(group, ["t2m", "mask"], "time", window=(2, 3))
     assert len(source) == 6 and source.uri == str(group)
     assert list(source.fields) == ["t2m_history", "mask_history", "t2m_horizon", "mask_horizon"]
-    assert re.fullmatch(r"<penstock source '.*': zarr v3, 6 samples of t2m_history, .*>", repr(source))
+    assert re.fullmatch(r"<penstock.Zarr\(.*, window=\(2, 3\)\): zarr v3, 6 samples of t2m_history, .*>", repr(source))
     assert source.key(0) == "1" and source.stored_bytes > 0
     assert "\n" not in repr(source)
     grid, random = ps.Patches(volume, (8, 8, 8)), ps.Patches(volume, (8, 8, 8), per_epoch=100)

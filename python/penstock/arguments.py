@@ -1,0 +1,122 @@
+"""Checks of arguments. Each message shows the argument and says what to write instead."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import math
+import operator
+import os
+from typing import Any, Iterable, Iterator, Mapping
+
+
+def whole_number(name: str, value: Any, least: int | None = None, most: int = 2**63 - 1) -> int:
+    """A Python integer, or anything that is one (NumPy's integers, but not True, 3.0 or "3")."""
+    if isinstance(value, bool):
+        raise TypeError(f"{name}={value!r}: wants a whole number")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}={shown(value)}: wants a whole number") from None
+    if least is not None and number < least:
+        raise ValueError(f"{name}={number}: wants at least {least}")
+    if not -most - 1 <= number <= most:
+        raise ValueError(f"{name}={shown(value)} is too large")
+    return number
+
+
+def number(name: str, value: Any, least: float = -math.inf, most: float = math.inf) -> float:
+    """A finite number."""
+    if isinstance(value, (bool, str, bytes)):
+        raise TypeError(f"{name}={shown(value)}: wants a number")
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}={shown(value)}: wants a number") from None
+    except OverflowError:
+        raise ValueError(f"{name}={shown(value)} is too large") from None
+    if not math.isfinite(result):
+        raise ValueError(f"{name}={value!r}: wants a finite number")
+    if not least <= result <= most:
+        limits = f"from {least:g} to {most:g}" if most < math.inf else f"of at least {least:g}"
+        raise ValueError(f"{name}={value!r}: wants a number {limits}")
+    return result
+
+
+def flag(name: str, value: Any) -> bool:
+    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):  # NumPy has a type of its own
+        return bool(value)
+    raise TypeError(f"{name}={shown(value)}: wants True or False")
+
+
+def text(name: str, value: Any, meaning: str = "a string") -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name}={shown(value)}: wants {meaning}")
+    return str(value)
+
+
+def path(name: str, value: Any) -> str:
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if not isinstance(value, str):
+        raise TypeError(f"{name}={shown(value)}: wants a path")
+    return os.path.expanduser(value)
+
+
+def text_mapping(name: str, value: Any) -> dict[str, str]:
+    """A dict from names to texts; None is an empty one."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise TypeError(f'{name}={shown(value)}: wants a dict, such as {{"name": "text"}}')
+    for key, one in value.items():
+        if not isinstance(key, str) or not isinstance(one, str):
+            raise TypeError(f"{name}: {shown(key)}: {shown(one)} is not a pair of texts")
+    return dict(value)
+
+
+def choice(name: str, value: Any, choices: Iterable[str]) -> str:
+    """One of a few words; the message names the nearest."""
+    known = list(choices)
+    if isinstance(value, str) and value in known:
+        return str(value)
+    listed = ", ".join(f'"{one}"' for one in known[:-1]) + f' or "{known[-1]}"'
+    message = f"{name}={shown(value)}: wants {listed}"
+    if not isinstance(value, str):
+        raise TypeError(message)
+    raise ValueError(message + did_you_mean(value, known))
+
+
+@contextlib.contextmanager
+def plain_type_errors(function: str) -> Iterator[None]:
+    """Replaces the engine's list of C++ signatures by a sentence, for arguments that no check has named before."""
+    try:
+        yield
+    except TypeError as error:
+        if "incompatible function arguments" not in str(error):
+            raise
+        given = str(error).rpartition("Invoked with types: ")[2].strip()
+        raise TypeError(f"{function}(): an argument has the wrong type ({given}); help(penstock.{function}) says what "
+                        "each one wants") from None
+
+
+def is_sequence(value: Any) -> bool:
+    """Lists, tuples, arrays and tensors with at least one axis; no text, no mapping, no set."""
+    return (hasattr(value, "__len__") and hasattr(value, "__getitem__") and not isinstance(value, (str, bytes))
+            and not hasattr(value, "keys") and getattr(value, "ndim", 1) != 0)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question to put behind a message, or nothing where no name is near."""
+    by_lower_case = {one.lower(): one for one in known}
+    near = difflib.get_close_matches(name.lower(), by_lower_case, 1)
+    return f"; did you mean {by_lower_case[near[0]]!r}?" if near else ""
+
+
+def shown(value: Any) -> str:
+    """The value's repr, cut to a length that a message can carry."""
+    try:
+        result = repr(value)
+    except Exception:  # a foreign class may fail to print itself; the message still has to name it
+        result = f"<{type(value).__name__}>"
+    return result if len(result) <= 80 else result[:77] + "..."
