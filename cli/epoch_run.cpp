@@ -31,10 +31,11 @@ Result<EpochRun> run_epoch(Loader& loader, const EpochRequest& request) {
   EpochRun run;
   const double cpu_before = cpu_seconds();
   const Clock::time_point began = Clock::now();
-  PENSTOCK_CHECK(loader.start_epoch());
+  const auto epoch = loader.start_epoch();
+  if (!epoch) return std::unexpected(epoch.error());
   while (run.batches < batches) {
     const Clock::time_point asked = Clock::now();
-    const auto batch = loader.next();
+    const auto batch = (*epoch)->next();
     if (!batch) return std::unexpected(batch.error());
     if (!*batch) break;
     run.waits.push_back(seconds_since(asked));

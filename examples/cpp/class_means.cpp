@@ -26,9 +26,10 @@ int main(int count, char** arguments) {
   if (!loader) return fail(loader.error());
 
   std::vector<double> sums((*source)->classes().size()), counts(sums.size());
-  if (const auto started = (*loader)->start_epoch(); !started) return fail(started.error());
+  const auto epoch = (*loader)->start_epoch();
+  if (!epoch) return fail(epoch.error());
   while (true) {
-    const auto batch = (*loader)->next();
+    const auto batch = (*epoch)->next();
     if (!batch) return fail(batch.error());
     if (!*batch) break;
     const auto* pixels = static_cast<const float*>((*batch)->fields[0].data);

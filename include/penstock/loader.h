@@ -94,7 +94,7 @@ struct Batch {
 // Where a run stands. Any loader with the same data, seed and order goes on from here, on any
 // number of ranks and threads.
 struct LoaderState {
-  std::uint64_t fingerprint = 0;  // of the data
+  std::uint64_t fingerprint = 0;  // of the data: keys and sizes
   std::uint64_t order = 0;        // of the order
   std::uint64_t list = 0;         // of the sampler's list, where there is one
   std::uint64_t seed = 0;
@@ -102,29 +102,67 @@ struct LoaderState {
   std::uint64_t position = 0;  // samples delivered of this epoch, over all ranks
   std::uint64_t epoch_size = 0;
   std::uint64_t bucket_run = 0;  // samples of like length that stand together; 0: no bucketing
+  std::uint64_t content = 0;     // of the bytes at a few places of the data; 0: they were not read
 };
 
-// Not thread-safe: one consumer. Its workers are its own.
+// One pass over the data, or what is left of one. Epochs of a loader are independent of each other; all are
+// served by its workers, within its memory. Destroying one gives its batches back at once.
+//
+// Thread-safe. May outlive its loader; then, as after Loader::close() and Loader::load_state(), next()
+// fails and says why.
+class Epoch {
+ public:
+  virtual ~Epoch() = default;
+
+  virtual std::uint64_t number() const = 0;
+
+  enum class Next : std::uint8_t { kBatch, kEnd, kPending };
+  // Waits at most `patience` for the next batch; kPending where it is not there yet. An epoch that failed
+  // fails again in the same way.
+  virtual Result<Next> next(Batch& out, std::chrono::milliseconds patience) = 0;
+  // Waits as long as it takes; nothing at the end of the epoch.
+  Result<std::optional<Batch>> next();
+  // As destroying it; next() fails from now on.
+  virtual void close() = 0;
+};
+
+// Thread-safe. Its workers are its own.
+//
+//   auto loader = Loader::open(source, options);
+//   if (!loader) return report(loader.error());
+//   auto epoch = (*loader)->start_epoch();
+//   if (!epoch) return report(epoch.error());
+//   while (true) {
+//     auto batch = (*epoch)->next();
+//     if (!batch) return report(batch.error());
+//     if (!*batch) break;
+//     train(**batch);
+//   }
 class Loader {
  public:
   static Result<std::unique_ptr<Loader>> open(SourcePtr source, const LoaderOptions& options);
   virtual ~Loader() = default;
 
-  // Starts the next epoch (the one after the last started, or the one set or loaded), dropping
-  // what is left of the current one.
-  virtual Status start_epoch() = 0;
-
-  enum class Next : std::uint8_t { kBatch, kEnd, kPending };
-  // Waits at most `patience` for the next batch; kPending where it is not there yet.
-  virtual Result<Next> next(Batch& out, std::chrono::milliseconds patience) = 0;
-  // Waits as long as it takes; nothing at the end of the epoch.
-  Result<std::optional<Batch>> next();
+  // Starts the next epoch: the one after the last started, or the one set or loaded. Others go on beside it;
+  // the memory for batches is divided among them. Fails, saying how much memory is needed, where there is
+  // too little for one more.
+  virtual Result<std::unique_ptr<Epoch>> start_epoch() = 0;
 
   virtual std::uint64_t batches_per_epoch() const = 0;
+  // The next epoch to be started. Where a state of this epoch was loaded, it still goes on from there.
   virtual void set_epoch(std::uint64_t epoch) = 0;
   // Another list of samples from the next epoch on.
   virtual Status set_sampler(std::shared_ptr<const std::vector<std::uint64_t>> indices) = 0;
+  // Another place among the ranks from the next epoch on, before which threads and memory are divided anew
+  // as far as the options leave that to the loader. Epochs under way end with an error.
+  virtual Status set_ranks(std::uint32_t rank, std::uint32_t world_size, std::uint32_t local_ranks) = 0;
+
+  // Reads a few places of the data, so that state() and load_state() can tell other content of the same
+  // keys and sizes. Once is enough.
+  virtual Status read_content() = 0;
+  // Of the epoch that delivered last.
   virtual LoaderState state() const = 0;
+  // Epochs under way end with an error. Content is compared where both sides know it.
   virtual Status load_state(const LoaderState& state) = 0;
   virtual LoaderStats stats() const = 0;
   // The type and shape of one sample of each field, in batch order.

@@ -15,6 +15,7 @@
 #include "bind.h"
 #include "cache_handle.h"
 #include "errors.h"
+#include "penstock/interruption.h"
 #include "penstock/ranks.h"
 #include "shared_loader.h"
 
@@ -90,25 +91,25 @@ nb::dict cache_dict(const CacheStats& stats, nb::dict tiers, const std::vector<T
   return out;
 }
 
-// The loader as Python sees it: looks for Ctrl-C while it waits.
-class LoaderHandle {
+// One iterator as Python sees it: looks for Ctrl-C while it waits. Its end gives its batches back.
+class EpochHandle {
  public:
-  explicit LoaderHandle(std::unique_ptr<Loader> loader) : shared_(share_loader(std::move(loader))) {}
-  LoaderHandle(LoaderHandle&&) = default;
-  ~LoaderHandle() {
-    if (shared_) drop_loader(std::move(shared_));
+  EpochHandle(SharedLoaderPtr loader, std::unique_ptr<Epoch> epoch)
+      : loader_(std::move(loader)),
+        epoch_(std::move(epoch)) {}
+  EpochHandle(EpochHandle&&) = default;
+  ~EpochHandle() {
+    if (!epoch_) return;
+    if (loader_->abandoned()) {
+      (void)epoch_.release();  // what it would give back is another process's
+      return;
+    }
+    nb::gil_scoped_release release;
+    epoch_.reset();
   }
 
   void close() {
-    if (shared_->abandoned()) return;
-    if (Loader::is_worker_thread())
-      raise({ErrorCode::kInvalidArgument, "a loader cannot be closed from inside its own Map", {}, false});
-    nb::gil_scoped_release release;
-    shared_->close();
-  }
-
-  void start_epoch() {
-    value_or_raise(use([](Loader& loader) { return loader.start_epoch(); }));
+    loader_->use([&](Loader&) { epoch_->close(); });
   }
 
   // (samples, fields) or None at the end.
@@ -116,11 +117,10 @@ class LoaderHandle {
     Batch batch;
     while (true) {
       const auto got =
-          value_or_raise(use([&](Loader& loader) { return loader.next(batch, kBetweenSignals); }));
-      if (got == Loader::Next::kEnd) return nb::none();
-      if (got == Loader::Next::kBatch) break;
+          value_or_raise(loader_->use([&](Loader&) { return epoch_->next(batch, kBetweenSignals); }));
+      if (got == Epoch::Next::kEnd) return nb::none();
+      if (got == Epoch::Next::kBatch) break;
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      shared_->let_others_in();
     }
     nb::list out;
     const auto as_array = as_numpy ? numpy_array : dlpack_array;
@@ -140,6 +140,32 @@ class LoaderHandle {
     return nb::make_tuple(batch.size, out);
   }
 
+ private:
+  SharedLoaderPtr loader_;
+  std::unique_ptr<Epoch> epoch_;
+};
+
+// The loader as Python sees it.
+class LoaderHandle {
+ public:
+  explicit LoaderHandle(std::unique_ptr<Loader> loader) : shared_(share_loader(std::move(loader))) {}
+  LoaderHandle(LoaderHandle&&) = default;
+  ~LoaderHandle() {
+    if (shared_) drop_loader(std::move(shared_));
+  }
+
+  void close() {
+    if (shared_->abandoned()) return;
+    if (Loader::is_worker_thread())
+      raise({ErrorCode::kInvalidArgument, "a loader cannot be closed from inside its own Map", {}, false});
+    nb::gil_scoped_release release;
+    shared_->close();
+  }
+
+  EpochHandle start_epoch() {
+    return {shared_, value_or_raise(use([](Loader& loader) { return loader.start_epoch(); }))};
+  }
+
   std::uint64_t length() const {
     return use([](Loader& loader) { return loader.batches_per_epoch(); });
   }
@@ -149,6 +175,24 @@ class LoaderHandle {
   void set_sampler(std::vector<std::uint64_t> indices) {
     auto shared = std::make_shared<const std::vector<std::uint64_t>>(std::move(indices));
     value_or_raise(use([&](Loader& loader) { return loader.set_sampler(std::move(shared)); }));
+  }
+
+  void set_ranks(std::uint32_t rank, std::uint32_t world_size, std::uint32_t local_ranks) {
+    value_or_raise(use([&](Loader& loader) { return loader.set_ranks(rank, world_size, local_ranks); }));
+  }
+
+  // Ctrl-C ends it.
+  void read_content() {
+    const Status read = use([](Loader& loader) {
+      Interruption interruption([] {
+        const nb::gil_scoped_acquire gil;
+        return PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0;
+      });
+      const Interruption::Scope scope(&interruption, true);
+      return loader.read_content();
+    });
+    if (PyErr_Occurred()) throw nb::python_error();
+    value_or_raise(read);
   }
 
   nb::dict state() const {
@@ -163,6 +207,7 @@ class LoaderHandle {
     out["position"] = state.position;
     out["epoch_size"] = state.epoch_size;
     out["bucket_run"] = state.bucket_run;
+    if (state.content != 0) out["content"] = state.content;
     return out;
   }
 
@@ -175,8 +220,9 @@ class LoaderHandle {
     };
     if (get("version") != 2)
       raise({ErrorCode::kInvalidArgument, "the state is of another version", {}, false});
-    const LoaderState own{get("fingerprint"), get("order"),    get("list"),       get("seed"),
-                          get("epoch"),       get("position"), get("epoch_size"), get("bucket_run")};
+    const LoaderState own{get("fingerprint"), get("order"),      get("list"),
+                          get("seed"),        get("epoch"),      get("position"),
+                          get("epoch_size"),  get("bucket_run"), state.contains("content") ? get("content") : 0};
     value_or_raise(use([&](Loader& loader) { return loader.load_state(own); }));
   }
 
@@ -331,16 +377,20 @@ LoaderHandle open(nb::handle source, std::uint64_t batch_size, std::vector<std::
 void bind_loader(nb::module_& m) {
   nb::class_<LoaderHandle>(m, "LoaderHandle", "The engine's loader; penstock.Loader wraps it.")
       .def("start_epoch", &LoaderHandle::start_epoch)
-      .def("next", &LoaderHandle::next, "as_numpy"_a)
       .def("__len__", &LoaderHandle::length)
       .def("set_epoch", &LoaderHandle::set_epoch, "epoch"_a)
       .def("set_sampler", &LoaderHandle::set_sampler, "indices"_a)
+      .def("set_ranks", &LoaderHandle::set_ranks, "rank"_a, "world_size"_a, "local_ranks"_a)
+      .def("read_content", &LoaderHandle::read_content)
       .def("state", &LoaderHandle::state)
       .def("load_state", &LoaderHandle::load_state, "state"_a)
       .def("stats", &LoaderHandle::stats)
       .def("field_names", &LoaderHandle::field_names)
       .def("sample_fields", &LoaderHandle::sample_fields)
       .def("close", &LoaderHandle::close);
+  nb::class_<EpochHandle>(m, "EpochHandle", "One pass of the engine's loader.")
+      .def("next", &EpochHandle::next, "as_numpy"_a)
+      .def("close", &EpochHandle::close);
   m.def("close_all_loaders", &close_all_loaders);
   m.def("abandon_all_loaders", &abandon_all_loaders);
   m.def("ranks_from_environment", [] {

@@ -10,7 +10,7 @@ namespace nb = nanobind;
 namespace penstock::python {
 namespace {
 
-constexpr auto kLetOthersIn = std::chrono::milliseconds(1);
+constexpr auto kOthersComeBack = std::chrono::milliseconds(1);
 
 // Held here as well as by Python's object, because an object that the garbage collector is busy with is
 // out of Python's sight while its workers still run. Guarded by the GIL. Never destroyed: it may hold
@@ -24,21 +24,9 @@ std::atomic<int> closing_elsewhere{0};
 
 }  // namespace
 
-void SharedLoader::let_others_in() {
-  if (waiting_ == 0) return;
-  const User user(users_);
-  nb::gil_scoped_release release;
-  std::this_thread::sleep_for(kLetOthersIn);
-}
-
 void SharedLoader::close() {
-  {
-    ++waiting_;
-    const std::lock_guard lock(in_use_);
-    --waiting_;
-    loader_->close();
-  }
-  while (users_ > 0) std::this_thread::sleep_for(kLetOthersIn);
+  loader_->close();
+  while (users_ > 0) std::this_thread::sleep_for(kOthersComeBack);
 }
 
 SharedLoaderPtr share_loader(std::unique_ptr<Loader> loader) {
@@ -71,7 +59,7 @@ void close_all_loaders() {
   for (const SharedLoaderPtr& loader : all)
     if (!loader->abandoned()) loader->close();
   all.clear();
-  while (closing_elsewhere > 0) std::this_thread::sleep_for(kLetOthersIn);
+  while (closing_elsewhere > 0) std::this_thread::sleep_for(kOthersComeBack);
 }
 
 void abandon_all_loaders() {

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <type_traits>
 
 #include "errors.h"
@@ -14,7 +13,7 @@
 
 namespace penstock::python {
 
-// Waits without the GIL. The engine's loader has one consumer: hence the mutex, never taken under the GIL.
+// Waits without the GIL. The engine's loader is thread-safe.
 class SharedLoader {
  public:
   explicit SharedLoader(std::unique_ptr<Loader> loader) : loader_(std::move(loader)) {}
@@ -25,14 +24,8 @@ class SharedLoader {
       raise({ErrorCode::kInvalidArgument, "this loader was made in another process", {}, false});
     const User user(users_);
     nanobind::gil_scoped_release release;
-    ++waiting_;
-    const std::lock_guard lock(in_use_);
-    --waiting_;
     return function(*loader_);
   }
-
-  // Between two calls of use() by a thread that keeps coming back.
-  void let_others_in();
 
   // Without the GIL. Also lets other threads come back from waiting: one that still waits for the GIL
   // when the interpreter ends would be killed in the middle of C++.
@@ -51,10 +44,8 @@ class SharedLoader {
   };
 
   std::unique_ptr<Loader> loader_;
-  std::mutex in_use_;
-  std::atomic<int> waiting_ = 0;  // for the mutex
-  std::atomic<int> users_ = 0;    // inside use(), GIL and all
-  bool abandoned_ = false;        // under the GIL
+  std::atomic<int> users_ = 0;  // inside use(), GIL and all
+  bool abandoned_ = false;      // under the GIL
 };
 
 using SharedLoaderPtr = std::shared_ptr<SharedLoader>;

@@ -6,6 +6,7 @@ import atexit
 import json
 import logging
 import os
+import weakref
 from typing import Any, Callable, Iterator, Mapping, Sequence, Union
 
 from . import _core
@@ -14,7 +15,7 @@ from .cache import Cache, make_cache
 from .errors import Error, UsageError
 from .labels import sampling_weights
 from .outputs import channels_first, choose_output, converter
-from .ranks import find_ranks
+from .ranks import Ranks, find_ranks
 from .sizes import parse_bytes
 from .sources import Source, open_source
 from .torch_words import transform_list, unknown_keyword
@@ -25,6 +26,10 @@ log = logging.getLogger("penstock")
 
 class Loader:
     """Iterates over batches; each ``iter()`` is the next epoch.
+
+    Iterators are independent of each other: ``zip(loader, loader)`` goes through two epochs side by
+    side, and ``next(iter(loader))`` disturbs no loop. They share the worker threads and the memory.
+    One that is dropped gives its batches back at once.
 
     ``source``: a path (class folders or a flat folder of images, .npy files, .tar and .tfrecord
     shards, a .csv or .jsonl table), a glob or brace pattern, or a source object
@@ -40,8 +45,8 @@ class Loader:
         (every class comes equally often). seed, epoch_size (samples an epoch, walking on through
         the permutation), drop_last.
     Ranks
-        rank, world_size: found (torch.distributed, torchrun, an srun step, MPI). batch_size is
-        per rank; every rank gets the same number of batches.
+        rank, world_size: found (torch.distributed, torchrun, an srun step, MPI), again at the start of
+        each epoch. batch_size is per rank; every rank gets the same number of batches.
     Resources
         threads: worker threads, all of this process. prefetch: batches ahead. memory: all that
         the loader holds, the cache included, for example "4GiB" (default: a quarter of what is
@@ -55,7 +60,8 @@ class Loader:
         on_error: "raise", "skip" (the batch is shorter) or "replace" (a stand-in chosen by the
         seed); max_skip: the share of an epoch that may be bad (one sample always may).
     Samples of different size
-        collate: "stack" (all have one shape), "pad" (each field that varies is padded with
+        collate: "stack" (all samples of a batch have one shape; with batch_size=1 each batch has its
+        own), "pad" (each field that varies is padded with
         `pad_value` to the largest of the batch and followed by a field ``<name>_lengths``), "list"
         (such a field is a list of arrays), or a function that gets the list of samples (empty where
         all were bad and other ranks must not get out of step). bucket_by:
@@ -94,6 +100,7 @@ class Loader:
             raise ValueError(f'collate={collate!r}: wants "stack", "pad", "list" or a function')
         self.source = open_source(source, kind)
         self._output = choose_output(output)
+        self._ranks_are_given = rank is not None or world_size is not None
         self._ranks = self._choose_ranks(rank, world_size)
         self._as_dict = isinstance(fields, Mapping)
         self._bare = fields is None
@@ -133,13 +140,16 @@ class Loader:
                 self._cache.close()
             raise
         self.batch_size = batch_size
+        self.drop_last = bool(drop_last)
         self._collate = collate if callable(collate) else None
         self._forms = [(form, dtype) for _, dtype, _, form in self._core.sample_fields()]
         self._names = self._core.field_names()
         self._single = self._bare and len(self._names) == 1
         self._turned = self._fields_to_turn(field_steps, renamed) if self._channels_last else frozenset()
         self._convert: Callable[[Any], Any] | None = None
-        self._epoch_token = object()
+        self._running: weakref.WeakSet[_Epoch] = weakref.WeakSet()
+        self._has_begun = False
+        self._content_is_told = False
         self._process = os.getpid()
         self._closed = False
         self._log_warnings()
@@ -160,20 +170,28 @@ class Loader:
             log.info("rank %d of %d (%s)", found.rank, found.world_size, found.found_by)
         return found
 
+    def _follow_ranks(self) -> None:
+        """Ranks that were not given may change: a process group comes into being after the loader was made."""
+        found = self._ranks if self._ranks_are_given else find_ranks()
+        if found == self._ranks:
+            return
+        before, self._ranks = self._ranks, found
+        if (before.rank, before.world_size, before.local_ranks) == (found.rank, found.world_size, found.local_ranks):
+            return
+        self._slice_rank, self._slice_world = _slice_of(found, self._sampler)
+        self._core.set_ranks(self._slice_rank, self._slice_world, found.local_ranks)
+        log.log(logging.WARNING if self._has_begun else logging.INFO,
+                "rank %d of %d (%s), where it was rank %d of %d before: samples, threads and memory are divided anew",
+                found.rank, found.world_size, found.found_by, before.rank, before.world_size)
+
     def _check_sampler(self, sampler: Any):
-        self._slice_rank, self._slice_world = self._ranks.rank, self._ranks.world_size
+        self._slice_rank, self._slice_world = _slice_of(self._ranks, sampler)
         self._drawn = sampler is not None
         if sampler is None:
             return None, None
         if hasattr(sampler, "__next__"):
             raise TypeError("sampler: wants something that can be gone through every epoch, such as a list or a torch "
                             "sampler, not an iterator")
-        # torch's DistributedSampler has chosen this rank's part already.
-        if getattr(sampler, "num_replicas", 1) > 1:
-            self._slice_rank, self._slice_world = 0, 1
-        elif self._slice_world > 1 and not hasattr(sampler, "__getitem__"):
-            raise UsageError("a sampler that draws anew would draw differently on every rank; use shuffle=True or "
-                             "weights=, a list, or torch's DistributedSampler")
         return sampler, _indices(sampler)
 
     def _fields_to_turn(self, field_steps: list[tuple[str, list, str]], renamed: Mapping[str, str]) -> frozenset[int]:
@@ -205,39 +223,78 @@ class Loader:
             raise UsageError("the loader is closed", code="invalid_argument")
         if self._convert is None:
             self._convert = converter(self._output)
+        self._follow_ranks()
         if self._sampler is not None:
             self._draw_samples(self._next_epoch)
-        self._core.start_epoch()
+        epoch = _Epoch(self, self._core.start_epoch())
         self._drawn = False
         self._next_epoch += 1
-        self._epoch_token = token = object()
-        return _Epoch(self, token)
+        self._has_begun = True
+        self._running.add(epoch)
+        return epoch
 
     def __len__(self) -> int:
         """Batches an epoch, on this rank."""
         self._check_process()
+        if not self._running and not self._closed:
+            self._follow_ranks()
         return len(self._core)
 
+    @property
+    def dataset(self) -> Source:
+        """The source, under the name that torch's DataLoader has for it."""
+        return self.source
+
+    @property
+    def sampler(self) -> Any:
+        """What was given as `sampler`."""
+        return self._sampler
+
     def set_epoch(self, epoch: int) -> None:
-        """The next ``iter()`` is this epoch, from its beginning."""
+        """The next ``iter()`` is this epoch, from its beginning.
+
+        Where ``load_state_dict`` loaded a state of the same epoch, it still goes on from there.
+        """
         self._check_process()
         self._core.set_epoch(_count("epoch", epoch, least=0))
         self._next_epoch = epoch
 
     def state_dict(self) -> dict[str, int]:
-        """Where the run stands after the batches handed out so far: a few integers."""
+        """Where the run stands after the batches handed out so far: a few integers.
+
+        Of several iterators, the one that delivered last counts. The first call reads a few places of the
+        data, so that a state is not loaded with other data of the same size.
+        """
         self._check_process()
+        self._read_content()
         return self._core.state()
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
-        """The next ``iter()`` goes on there, on any number of ranks and threads."""
+        """The next ``iter()`` goes on there, on any number of ranks and threads.
+
+        Iterators from before raise an error when they are used again.
+        """
         self._check_process()
         state = _checked_state(state)
-        self._epoch_token = object()
+        if "content" in state:
+            self._read_content()
+        else:
+            log.warning("the state says nothing of the content of its data: that %s is the same data is only known "
+                        "by keys and sizes", self.source.uri)
         if self._sampler is not None and "epoch" in state:
             self._draw_samples(state["epoch"])
         self._core.load_state(state)
         self._next_epoch = self._core.state()["epoch"]
+
+    def _read_content(self) -> None:
+        """A checkpoint is worth more than the comparison: where it cannot be made, that is told, once."""
+        try:
+            self._core.read_content()
+        except Error as error:
+            if not self._content_is_told:
+                log.warning("the content of the data could not be looked at, so states cover keys and sizes only: %s",
+                            error)
+            self._content_is_told = True
 
     def stats(self) -> dict[str, Any]:
         """Counts, errors, time and bytes by stage, waits, memory; totals and by epoch."""
@@ -251,7 +308,6 @@ class Loader:
         """Ends the worker threads. Batches handed out stay valid."""
         if self._process == os.getpid():
             self._closed = True
-            self._epoch_token = object()
             self._core.close()
             self._log_warnings()
             if self._owns_cache:
@@ -287,12 +343,10 @@ class Loader:
             raise Error("this penstock.Loader was made in another process, and its threads did not come along "
                         "through the fork; make the Loader in the process that uses it", code="forked")
 
-    def _next_batch(self, token: object) -> Any:
+    def _next_batch(self, epoch: Any) -> Any:
         self._check_process()
-        if token is not self._epoch_token:
-            raise StopIteration
         while True:
-            got = self._core.next(self._output == "numpy")
+            got = epoch.next(self._output == "numpy")
             self._log_warnings()
             if got is None:
                 raise StopIteration
@@ -328,20 +382,42 @@ class Loader:
 
 
 class _Epoch:
-    """One pass; ends early when another is begun."""
+    """One pass. Dropping it gives its batches back, as close() does."""
 
-    def __init__(self, loader: Loader, token: object):
+    def __init__(self, loader: Loader, core: Any):
         self._loader = loader
-        self._token = token
+        self._core = core
 
     def __iter__(self) -> "_Epoch":
         return self
 
     def __next__(self) -> Any:
-        return self._loader._next_batch(self._token)
+        try:
+            return self._loader._next_batch(self._core)
+        except BaseException as error:
+            if isinstance(error, (StopIteration, Error)):
+                self._loader._running.discard(self)
+            raise
 
     def __len__(self) -> int:
         return len(self._loader)
+
+    def close(self) -> None:
+        self._loader._check_process()
+        self._loader._running.discard(self)
+        self._core.close()
+
+
+def _slice_of(ranks: Ranks, sampler: Any) -> tuple[int, int]:
+    """Which part of what the sampler gives is this rank's: (rank, world size)."""
+    # torch's DistributedSampler has chosen this rank's part already.
+    if getattr(sampler, "num_replicas", 1) > 1:
+        return 0, 1
+    if sampler is not None and ranks.world_size > 1 and not hasattr(sampler, "__getitem__") \
+            and not hasattr(sampler, "__next__"):
+        raise UsageError("a sampler that draws anew would draw differently on every rank; use shuffle=True or "
+                         "weights=, a list, or torch's DistributedSampler")
+    return ranks.rank, ranks.world_size
 
 
 def _count(keyword: str, value: Any, least: int = 1) -> int:

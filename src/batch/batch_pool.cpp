@@ -11,7 +11,8 @@ MemoryBlock BatchPool::try_take(bool must) {
     free_.pop_back();
     return block;
   }
-  if (!must && (blocks_ + 1) * block_bytes_ > area_bytes_) return {};
+  const std::uint64_t counted = must ? blocks_ - lent_ : blocks_;
+  if ((counted + 1) * block_bytes_ > area_bytes_) return {};
   if (!ledger_->try_reserve(block_bytes_)) return {};
   MemoryBlock block = MemoryBlock::allocate(block_bytes_);
   if (block.size() == 0)
@@ -28,6 +29,10 @@ void BatchPool::put_back(MemoryBlock block) {
 }
 
 std::shared_ptr<void> BatchPool::lend(MemoryBlock block) {
+  {
+    std::lock_guard lock(mutex_);
+    ++lent_;
+  }
   ledger_->lend(block_bytes_);
   void* data = block.data();
   auto owned = std::make_shared<MemoryBlock>(std::move(block));
@@ -42,6 +47,7 @@ void BatchPool::on_return(std::function<void()> callback) {
 void BatchPool::receive(MemoryBlock block) {
   {
     std::lock_guard lock(mutex_);
+    --lent_;
     if (blocks_ * block_bytes_ > area_bytes_) {
       block = MemoryBlock();
       ledger_->forget_lent(block_bytes_);

@@ -3,7 +3,7 @@
 // Blocks are of one size. A block is being filled or waits in the queue (in the ledger), is with
 // the user (lent), or free for reuse (in the ledger). The pool counts lent blocks against its
 // area too, so that pipeline and user together stay within the budget, but a user who keeps every
-// batch never stops the pipeline: one block in the making is always granted.
+// batch never stops the pipeline: a block that must be had is granted beside those that are lent.
 // Thread-safe; lives as long as the last lent block.
 #pragma once
 
@@ -25,7 +25,8 @@ class BatchPool : public std::enable_shared_from_this<BatchPool> {
         area_bytes_(area_bytes) {}
   ~BatchPool();
 
-  // Empty where the area is full; `must` (nothing else is in the making) counts only the ledger.
+  // Empty where the area is full. `must`: nothing else of this epoch is in the making, so that blocks
+  // that are lent do not count.
   MemoryBlock try_take(bool must);
   // Unused after all.
   void put_back(MemoryBlock block);
@@ -43,7 +44,7 @@ class BatchPool : public std::enable_shared_from_this<BatchPool> {
   const std::uint64_t area_bytes_;
   std::mutex mutex_;
   std::vector<MemoryBlock> free_;
-  std::uint64_t blocks_ = 0;  // that exist
+  std::uint64_t blocks_ = 0, lent_ = 0;  // that exist; of these, those that are lent
   // Of its own: the callback takes the mutex of whoever calls try_take().
   std::mutex callback_mutex_;
   std::function<void()> callback_;

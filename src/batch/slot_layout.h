@@ -13,7 +13,7 @@ namespace penstock {
 enum class Placement : std::uint8_t {
   kSlot,
   kText,
-  kPart,  // each sample by itself, delivered as a list
+  kPart,  // each sample by itself, delivered as a list, or as an array where it is a batch of its own
   kPad,   // each sample by itself, then all padded into one array
 };
 

@@ -19,12 +19,16 @@ VariableRoom::Answer VariableRoom::take(RoomShare& share, std::uint64_t bytes) {
     is_short_ = true;
     return Answer::kLater;
   }
+  if (share.is_next && next_ + behind_ + bytes > 2 * half_bytes_) {
+    is_short_for_next_ = true;
+    return Answer::kLater;
+  }
   if (!ledger_->try_reserve(bytes)) {
     is_short_ = !share.is_next;
     return share.is_next ? Answer::kNever : Answer::kLater;
   }
   share.bytes += bytes;
-  if (!share.is_next) behind_ += bytes;
+  (share.is_next ? next_ : behind_) += bytes;
   return Answer::kYes;
 }
 
@@ -32,7 +36,13 @@ void VariableRoom::give_back(RoomShare& share, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   ledger_->release(bytes);
   share.bytes -= bytes;
-  if (!share.is_next) behind_ -= bytes;
+  (share.is_next ? next_ : behind_) -= bytes;
+}
+
+void VariableRoom::drop(RoomShare& share) {
+  give_back(share, share.bytes);
+  const std::lock_guard lock(mutex_);
+  is_short_ = is_short_for_next_ = false;
 }
 
 bool VariableRoom::is_short() const {
@@ -40,11 +50,17 @@ bool VariableRoom::is_short() const {
   return is_short_;
 }
 
+bool VariableRoom::is_short_for_next() const {
+  const std::lock_guard lock(mutex_);
+  return is_short_for_next_;
+}
+
 void VariableRoom::promote(RoomShare& share) {
   const std::lock_guard lock(mutex_);
   if (share.is_next) return;
   share.is_next = true;
   behind_ -= share.bytes;
+  next_ += share.bytes;
   is_short_ = false;
 }
 
@@ -52,9 +68,10 @@ std::shared_ptr<void> VariableRoom::lend(RoomShare& share) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t bytes = share.bytes;
   ledger_->lend(bytes);
-  if (!share.is_next) behind_ -= bytes;
+  (share.is_next ? next_ : behind_) -= bytes;
   lent_ += bytes;
   share = {};
+  is_short_for_next_ = false;
   return {this, [room = shared_from_this(), bytes](void*) { room->receive(bytes); }};
 }
 

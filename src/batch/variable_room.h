@@ -2,8 +2,10 @@
 //
 // Batches leave in order, so the next one to leave must always be able to go on: it may use half of
 // the area, all batches behind it together the other half. Whether a batch fits is thus decided by
-// the budget alone. Who is refused for being behind drops the sample and makes it again later;
-// nobody ever waits here. Thread-safe; lives as long as the last batch that was lent.
+// the budget alone. Where several epochs are under way, each has a next batch; they may be refused too
+// while others of them hold memory, which the scheduler then takes from them. A worker that is refused
+// drops the sample, and it is made again later; nobody ever waits here. Thread-safe; lives as long as
+// the last batch that was lent.
 #pragma once
 
 #include <functional>
@@ -29,13 +31,17 @@ class VariableRoom : public std::enable_shared_from_this<VariableRoom> {
 
   enum class Answer : std::uint8_t {
     kYes,
-    kLater,  // not while other batches stand before this one
+    kLater,  // not while other batches stand before this one, or other epochs hold the memory
     kNever,  // this batch takes more than any batch may
   };
   Answer take(RoomShare& share, std::uint64_t bytes);
   void give_back(RoomShare& share, std::uint64_t bytes);
+  // All of it: the batch is not made after all.
+  void drop(RoomShare& share);
   // Is a batch behind the next one to leave worth going on with?
   bool is_short() const;
+  // Is a next batch that was refused worth trying again?
+  bool is_short_for_next() const;
 
   // The batch is the next one to leave.
   void promote(RoomShare& share);
@@ -53,8 +59,8 @@ class VariableRoom : public std::enable_shared_from_this<VariableRoom> {
   const std::shared_ptr<Ledger> ledger_;
   const std::uint64_t half_bytes_;
   mutable std::mutex mutex_;
-  std::uint64_t behind_ = 0, lent_ = 0;
-  bool is_short_ = false;
+  std::uint64_t next_ = 0, behind_ = 0, lent_ = 0;
+  bool is_short_ = false, is_short_for_next_ = false;
   std::mutex callback_mutex_;  // of its own: the callback takes the mutex of whoever calls take()
   std::function<void()> callback_;
 };

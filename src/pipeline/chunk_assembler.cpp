@@ -108,7 +108,7 @@ Result<bool> ChunkAssembler::try_need(std::uint64_t position, Need& need) {
   }
   ChunkShelf& shelf = upcoming_->shelf();
   const bool is_direct = !direct_place(need).empty();
-  auto claim = shelf.claim(position, need.chunk, array.chunk_bytes(need.chunk.number), is_direct);
+  auto claim = shelf.claim(upcoming_->use_at(position), need.chunk, array.chunk_bytes(need.chunk.number), is_direct);
   if (!claim) return std::unexpected(std::move(claim).error());
   switch (claim->kind) {
     case ChunkClaim::Kind::kBusy: return false;

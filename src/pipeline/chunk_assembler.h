@@ -36,6 +36,12 @@ class ChunkAssembler {
   // Without `shared.upcoming` every chunk is decoded for the sample alone.
   ChunkAssembler(const Source& source, Scratch& scratch, StageClock& clock, const SharedReads& shared);
 
+  // Another epoch's from the next sample on.
+  void read_through(const SharedReads& shared) {
+    upcoming_ = shared.upcoming;
+    cache_ = shared.cache;
+  }
+
   Status fill(std::uint64_t position, std::uint64_t sample, std::span<const ChunkTarget> targets);
 
   // Of the first chunk of the sample's that is stored.
@@ -81,8 +87,8 @@ class ChunkAssembler {
   const Source& source_;
   Scratch& scratch_;
   StageClock& clock_;
-  Upcoming* const upcoming_;
-  const SampleCache* const cache_;
+  Upcoming* upcoming_;
+  const SampleCache* cache_;
   const CacheTier::Room room_for_kept_;
   CodecWorker codecs_;
   std::span<const ChunkTarget> targets_;

@@ -16,20 +16,26 @@ ChunkShelf::ChunkShelf(std::shared_ptr<Ledger> ledger, std::uint64_t capacity_by
 
 ChunkShelf::~ChunkShelf() { ledger_->release(held_bytes_); }
 
-void ChunkShelf::start() {
+SampleUse ChunkShelf::start_walk() {
   const std::lock_guard lock(mutex_);
-  uses_.clear();
   failed_.clear();
+  // As far on as the others are: none of them is more urgent than another.
+  return {latest_due_ + 1, ++walks_};
+}
+
+void ChunkShelf::end_walk(std::uint64_t walk) {
+  const std::lock_guard lock(mutex_);
+  uses_.forget_walk(walk);
   for (auto& [chunk, entry] : entries_)
     if (entry.is_ready && entry.holders == 0) rank_anew(chunk, entry);
 }
 
-std::vector<ChunkId> ChunkShelf::plan(std::uint64_t position, std::span<const ChunkId> chunks) {
+std::vector<ChunkId> ChunkShelf::plan(const SampleUse& sample, std::span<const ChunkId> chunks) {
   const std::lock_guard lock(mutex_);
   std::vector<ChunkId> fresh;
   for (const ChunkId& chunk : chunks)
     if (uses_.next(chunk) == ChunkUses::kNever && !entries_.contains(chunk)) fresh.push_back(chunk);
-  uses_.add(position, chunks);
+  uses_.add(sample, chunks);
   for (const ChunkId& chunk : chunks)
     if (const auto found = entries_.find(chunk);
         found != entries_.end() && found->second.is_ready && found->second.holders == 0)
@@ -42,16 +48,17 @@ std::size_t ChunkShelf::planned_uses() const {
   return uses_.size();
 }
 
-void ChunkShelf::finish(std::uint64_t position, std::span<const ChunkId> chunks) {
+void ChunkShelf::finish(const SampleUse& sample, std::span<const ChunkId> chunks) {
   const std::lock_guard lock(mutex_);
-  uses_.finish(position, chunks);
+  latest_due_ = std::max(latest_due_, sample.due);
+  uses_.finish(sample, chunks);
   for (const ChunkId& chunk : chunks)
     if (const auto found = entries_.find(chunk);
         found != entries_.end() && found->second.is_ready && found->second.holders == 0)
       rank_anew(chunk, found->second);
 }
 
-Result<ChunkClaim> ChunkShelf::claim(std::uint64_t position, const ChunkId& chunk, std::size_t bytes,
+Result<ChunkClaim> ChunkShelf::claim(const SampleUse& sample, const ChunkId& chunk, std::size_t bytes,
                                      bool is_direct) {
   const std::lock_guard lock(mutex_);
   if (const auto found = entries_.find(chunk); found != entries_.end()) {
@@ -62,7 +69,7 @@ Result<ChunkClaim> ChunkShelf::claim(std::uint64_t position, const ChunkId& chun
   }
   if (const auto bad = failed_.find(chunk); bad != failed_.end()) return std::unexpected(bad->second);
   // Wanted now, but what counts is whether it is worth its place afterwards.
-  const std::uint64_t next_use = uses_.next_beside(chunk, position);
+  const std::uint64_t next_use = uses_.next_beside(chunk, sample);
   if (is_direct && next_use == ChunkUses::kNever) return ChunkClaim{ChunkClaim::Kind::kAlone, {}};
   Memory memory;
   if (!make_room(bytes, next_use) || !take_memory(bytes, memory))
@@ -90,9 +97,11 @@ void ChunkShelf::fail(const ChunkId& chunk, const Error& error) {
       put_memory_by(std::move(found->second.memory));
       entries_.erase(found);
     }
-    // What may pass, or is only a lack of memory, the next sample may try again.
-    if (!error.retryable && error.code != ErrorCode::kNoMemory && failed_.size() < kFailuresKept)
-      failed_.emplace(chunk, error);
+    // The next sample may try again after a lack of memory, after what may pass, and where the epoch that
+    // read the chunk was given up.
+    const bool is_damage =
+        !error.retryable && error.code != ErrorCode::kNoMemory && error.code != ErrorCode::kStopped;
+    if (is_damage && failed_.size() < kFailuresKept) failed_.emplace(chunk, error);
     ++changes_;
   }
   changed_.notify_all();

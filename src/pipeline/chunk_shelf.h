@@ -40,20 +40,23 @@ class ChunkShelf {
   ~ChunkShelf();
   ChunkShelf(const ChunkShelf&) = delete;
 
-  // A new epoch: what is on the shelf stays, what was planned and what failed is forgotten.
-  void start();
+  // A new epoch begins to walk through its samples: what failed is forgotten, and tried again. The
+  // number that its samples have as `walk`, and when the first of them is due.
+  SampleUse start_walk();
+  // It comes no further: what it planned is forgotten. Its chunks stay while there is room.
+  void end_walk(std::uint64_t walk);
 
-  // Plans: the sample at this position (positions rise) uses these chunks. Returns those that nothing
-  // planned before it uses and that are not on the shelf: the ones to be read.
-  std::vector<ChunkId> plan(std::uint64_t position, std::span<const ChunkId> chunks);
+  // Plans: the sample uses these chunks (in a walk, samples come in the order in which they are due).
+  // Returns those that no sample planned before uses and that are not on the shelf: the ones to be read.
+  std::vector<ChunkId> plan(const SampleUse& sample, std::span<const ChunkId> chunks);
   std::size_t planned_uses() const;
   // The sample is made, or never will be.
-  void finish(std::uint64_t position, std::span<const ChunkId> chunks);
+  void finish(const SampleUse& sample, std::span<const ChunkId> chunks);
 
   // `is_direct`: decoding it for this sample alone would cost no copy. Fails as the chunk did before.
-  Result<ChunkClaim> claim(std::uint64_t position, const ChunkId& chunk, std::size_t bytes, bool is_direct);
+  Result<ChunkClaim> claim(const SampleUse& sample, const ChunkId& chunk, std::size_t bytes, bool is_direct);
   void publish(const ChunkId& chunk);
-  // Remembered until the next epoch, so that others need not find out for themselves.
+  // Damage is remembered until the next epoch begins, so that others need not find out for themselves.
   void fail(const ChunkId& chunk, const Error& error);
   void release(const ChunkId& chunk);
 
@@ -103,6 +106,7 @@ class ChunkShelf {
   std::multimap<std::size_t, Memory> spare_;
   std::uint64_t held_bytes_ = 0;  // entries and spare
   std::uint64_t now_ = 0, changes_ = 0;
+  std::uint64_t walks_ = 0, latest_due_ = 0;  // of the samples that are made
 };
 
 }  // namespace penstock

@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "base/machine.h"
-#include "pipeline/budget.h"
 #include "pipeline/cache_setup.h"
 #include "pipeline/field_plan.h"
+#include "pipeline/loader_parts.h"
 #include "pipeline/order_plan.h"
 #include "pipeline/pipeline_loader.h"
 #include "pipeline/sample_shape.h"
@@ -25,6 +25,7 @@ constexpr std::uint64_t kMostOpenObjects = 64;  // by each worker
 constexpr std::uint64_t kLargestWindow = 1 << 24;
 constexpr std::uint64_t kBytesOfPlannedChunk = 256;
 constexpr std::uint64_t kBatchesBesideChunks = 5;  // two with the user, three under way
+constexpr int kMostDoublings = 24;                 // of the memory, to find how much is enough
 
 std::unexpected<Error> bad_option(std::string message) {
   return fail(ErrorCode::kInvalidArgument, std::move(message));
@@ -34,8 +35,7 @@ Status check_options(const LoaderOptions& options) {
   if (options.batch_size == 0) return bad_option("batch_size must be at least 1");
   if (options.batch_size > kLargestBatch)
     return bad_option(fmt::format("batch_size {}: at most {}", options.batch_size, kLargestBatch));
-  if (options.world_size == 0 || options.rank >= options.world_size)
-    return bad_option(fmt::format("rank {} of world_size {}", options.rank, options.world_size));
+  PENSTOCK_CHECK(check_ranks(options.rank, options.world_size));
   if (options.threads > 1024) return bad_option(fmt::format("threads={}: at most 1024", options.threads));
   if (options.shuffle_window > kLargestWindow)
     return bad_option(fmt::format("shuffle_window={}: at most {}", options.shuffle_window, kLargestWindow));
@@ -117,13 +117,79 @@ Status check_chunks_of_sample(const SamplePlan& plan, std::uint64_t memory, unsi
               {source.uri(), -1, -1, -1});
 }
 
-}  // namespace
+// All of memory= that is not the cache's, and what it is for.
+struct MemoryUse {
+  const SamplePlan& plan;
+  const LoaderOptions& options;
+  const OrderSpec& order;
+  unsigned threads = 1;
+  std::uint64_t batch_bytes = 0, variable_bytes = 0;
+};
 
-namespace {
+struct MemoryPlan {
+  BudgetPlan budget;
+  StreamArea streams;
+  std::optional<UpcomingPlan> upcoming;
+};
+
+// Compressed shards: for two epochs where that is no more than half of the memory, else for one.
+Result<StreamArea> plan_stream_area(const Source& source, const OrderSpec& order,
+                                    const LoaderOptions& options, std::uint64_t memory) {
+  StreamArea area;
+  area.plan.prefetch = options.prefetch;
+  if (!source.is_forward_only()) return area;
+  area.request = StreamRequest{order.shuffle == Shuffle::kWindow ? order.window_units : 0,
+                               options.batch_size * options.world_size, options.prefetch, memory / 2};
+  const auto plan = plan_streams(source, *area.request);
+  if (!plan) return std::unexpected(plan.error());
+  area.plan = *plan;
+  area.bytes = 2 * plan->bytes() <= memory / 2 ? 2 * plan->bytes() : plan->bytes();
+  return area;
+}
+
+Result<MemoryPlan> divide_memory(const MemoryUse& use, std::uint64_t memory) {
+  const Source& source = *use.plan.source;
+  auto streams = plan_stream_area(source, use.order, use.options, memory);
+  if (!streams) return std::unexpected(std::move(streams).error());
+  BudgetRequest request{memory,         use.batch_bytes,       use.variable_bytes,    streams->bytes,
+                        largest_chunk(source), use.threads, streams->plan.prefetch};
+  PENSTOCK_CHECK(check_chunks_fit(use.plan, request));
+  const auto& cache = use.options.cache;
+  const auto upcoming =
+      plan_upcoming(source, {2 * samples_together(use.order), bytes_to_share(use.plan, request),
+                             cache && cache->options().disk_bytes > 0});
+  if (upcoming) request.shared_bytes += upcoming->bytes();
+  const auto budget = divide_budget(request);
+  if (!budget) return std::unexpected(budget.error());
+  return MemoryPlan{*budget, *streams, upcoming};
+}
+
+// So many epochs can be under way at one time.
+bool carries(const MemoryUse& use, std::uint64_t memory, std::size_t epochs) {
+  const auto plan = divide_memory(use, memory);
+  if (!plan || plan->budget.batch_area_bytes / use.batch_bytes < epochs) return false;
+  if (!plan->streams.request) return true;
+  StreamRequest share = *plan->streams.request;
+  share.most_bytes = plan->streams.bytes / epochs;
+  return plan_streams(*use.plan.source, share).has_value();
+}
+
+std::uint64_t memory_that_carries(const MemoryUse& use, std::uint64_t memory, std::size_t epochs) {
+  std::uint64_t too_little = memory, enough = memory;
+  for (int i = 0; i < kMostDoublings && !carries(use, enough, epochs); ++i) {
+    too_little = enough;
+    enough *= 2;
+  }
+  while (enough - too_little > kMiB) {
+    const std::uint64_t middle = too_little + (enough - too_little) / 2;
+    (carries(use, middle, epochs) ? enough : too_little) = middle;
+  }
+  return enough;
+}
 
 // `cached`: bytes of the budget that are the cache's, held by `charge`.
-Result<std::unique_ptr<Loader>> open_with(SourcePtr source, const LoaderOptions& options,
-                                          std::uint64_t cached, std::shared_ptr<const void> charge) {
+Result<LoaderParts> plan_with(const SourcePtr& source, const LoaderOptions& options, std::uint64_t cached,
+                              std::shared_ptr<const void> charge) {
   auto order = plan_order(*source, options);
   if (!order) return std::unexpected(std::move(order).error());
   auto plan = plan_fields(source, options);
@@ -143,24 +209,20 @@ Result<std::unique_ptr<Loader>> open_with(SourcePtr source, const LoaderOptions&
   const unsigned threads = options.threads ? options.threads : std::max(1u, usable_cpus() / local);
   // Shards stay open, but half of what the process may have open is left to others.
   plan->most_open_objects = std::clamp<std::uint64_t>(open_file_limit() / 2 / threads, 1, kMostOpenObjects);
-  std::unique_ptr<StreamBlocks> streams;
-  StreamPlan stream_plan{.prefetch = options.prefetch};
-  if (source->is_forward_only()) {
-    const auto planned =
-        plan_streams(*source, {order->shuffle == Shuffle::kWindow ? order->window_units : 0,
-                               options.batch_size * options.world_size, options.prefetch, memory / 2});
-    if (!planned) return std::unexpected(planned.error());
-    stream_plan = *planned;
-    streams = std::make_unique<StreamBlocks>(*source, ledger, stream_plan);
-  }
+  auto streams = plan_stream_area(*source, *order, options, memory);
+  if (!streams) return std::unexpected(std::move(streams).error());
+  // What is decompressed to look at the first samples serves the first epoch too.
+  const auto stream_area = std::make_shared<Area>(ledger, streams->bytes);
+  std::unique_ptr<StreamBlocks> opened;
+  if (streams->request) opened = std::make_unique<StreamBlocks>(*source, stream_area, streams->plan);
   PENSTOCK_CHECK(check_chunks_of_sample(*plan, memory, threads));
   std::unique_ptr<SampleCache> cache;
   if (options.cache) {
-    auto made = set_up_cache(*plan, options, memory, threads, {streams.get()});
+    auto made = set_up_cache(*plan, options, memory, threads, {opened.get()});
     if (!made) return std::unexpected(std::move(made).error());
     cache = std::move(*made);
   }
-  auto shape = find_shape(*plan, options, memory, {streams.get()});
+  auto shape = find_shape(*plan, options, memory, {opened.get()});
   if (!shape) return std::unexpected(std::move(shape).error());
   for (const LayoutField& field : shape->fields)  // before any size is multiplied out: it might wrap around
     if (field.placement == Placement::kSlot && field.field.spec.bytes() > memory / options.batch_size)
@@ -174,50 +236,58 @@ Result<std::unique_ptr<Loader>> open_with(SourcePtr source, const LoaderOptions&
   SlotLayout layout(std::move(shape->fields), options.batch_size);
 
   const std::uint64_t variable = shape->variable_bytes * options.batch_size;
-  BudgetRequest request{memory,  layout.batch_bytes(), variable, stream_plan.bytes(), largest_chunk(*source),
-                        threads, stream_plan.prefetch};
-  PENSTOCK_CHECK(check_chunks_fit(*plan, request));
-  const auto upcoming_plan =
-      plan_upcoming(*source, {2 * samples_together(*order), bytes_to_share(*plan, request),
-                              options.cache && options.cache->options().disk_bytes > 0});
-  if (upcoming_plan) request.shared_bytes += upcoming_plan->bytes();
-  const auto budget = divide_budget(request);
-  if (!budget) return std::unexpected(budget.error());
-  std::unique_ptr<Upcoming> upcoming;
-  if (upcoming_plan) {
-    upcoming = std::make_unique<Upcoming>(*source, stored_fields(*plan), ledger, *upcoming_plan, cache.get());
-  }
+  auto divided = divide_memory({*plan, options, *order, threads, layout.batch_bytes(), variable}, memory);
+  if (!divided) return std::unexpected(std::move(divided).error());
   std::string tuning = fmt::format(
       "{} threads ({}), {} batches of {:.1f} MiB ahead ({}), memory {:.0f} MiB ({})", threads,
       options.threads ? "given" : fmt::format("{} usable cores / {} local ranks", usable_cpus(), local),
-      budget->prefetch, static_cast<double>(layout.batch_bytes() + variable) / kMiB,
-      options.prefetch == budget->prefetch ? "given" : "by memory", static_cast<double>(given) / kMiB,
-      options.memory_bytes ? "given" : "a quarter of what is free");
-  return make_pipeline_loader({std::move(*plan), options, std::move(*order), std::move(layout), *budget,
-                               threads, std::move(tuning), std::move(ledger), std::move(cache),
-                               std::move(charge), std::move(streams), std::move(upcoming)});
+      divided->budget.prefetch, static_cast<double>(layout.batch_bytes() + variable) / kMiB,
+      options.prefetch == divided->budget.prefetch ? "given" : "by memory",
+      static_cast<double>(given) / kMiB, options.memory_bytes ? "given" : "a quarter of what is free");
+  LoaderParts parts{std::move(*plan),   std::move(*order),    std::move(layout),   divided->budget, threads,
+                    std::move(tuning),  std::move(ledger),    std::move(cache),    std::move(charge),
+                    divided->streams,   stream_area,          std::move(opened),   divided->upcoming,
+                    options,            variable,             cached};
+  return parts;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptions& options) {
-  PENSTOCK_CHECK(check_options(options));
+Status check_ranks(std::uint32_t rank, std::uint32_t world_size) {
+  if (world_size == 0 || rank >= world_size)
+    return bad_option(fmt::format("rank {} of world_size {}", rank, world_size));
+  return {};
+}
+
+Result<LoaderParts> plan_loader(const SourcePtr& source, const LoaderOptions& options) {
   const auto cache = std::static_pointer_cast<TieredCache>(options.cache);
   const std::uint64_t cached = cache ? cache->take_charge(std::max(1u, options.local_ranks)) : 0;
   std::shared_ptr<const void> charge;
   if (cached > 0) charge = {cache.get(), [cache](const void*) { cache->give_back_charge(); }};
-  auto loader = open_with(std::move(source), options, cached, std::move(charge));
-  if (loader || cached == 0) return loader;
-  Error error = std::move(loader).error();
+  auto parts = plan_with(source, options, cached, std::move(charge));
+  if (parts || cached == 0) return parts;
+  Error error = std::move(parts).error();
   if (error.code == ErrorCode::kNoMemory)
     error.message +=
         fmt::format(" (all of this besides {} MiB of cache, which memory= is to hold too)", cached / kMiB);
   return std::unexpected(std::move(error));
 }
 
+std::uint64_t MemoryNeeds::bytes_for(std::size_t epochs) const {
+  const MemoryUse use{plan, options, order, threads, batch_bytes, variable_bytes};
+  return memory_that_carries(use, given - cached, epochs) + cached;
+}
+
+Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptions& options) {
+  PENSTOCK_CHECK(check_options(options));
+  auto parts = plan_loader(source, options);
+  if (!parts) return std::unexpected(std::move(parts).error());
+  return make_pipeline_loader(std::move(source), std::move(*parts));
+}
+
 bool Loader::is_worker_thread() { return Scheduler::is_own_thread(); }
 
-Result<std::optional<Batch>> Loader::next() {
+Result<std::optional<Batch>> Epoch::next() {
   Batch batch;
   while (true) {
     const auto got = next(batch, std::chrono::milliseconds(1000));

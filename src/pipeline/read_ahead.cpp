@@ -1,6 +1,7 @@
 #include "pipeline/read_ahead.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace penstock {
@@ -26,13 +27,13 @@ ReadAhead::Memory::Memory(ReadAhead& owner_, std::size_t size_)
 ReadAhead::Memory::~Memory() {
   data.reset();
   owner.held_bytes_.fetch_sub(size);
-  owner.ledger_->release(size);
+  owner.area_->release(size);
 }
 
-ReadAhead::ReadAhead(const Source& source, std::shared_ptr<Ledger> ledger, std::uint64_t capacity_bytes)
+ReadAhead::ReadAhead(const Source& source, std::shared_ptr<Area> area)
     : source_(source),
-      ledger_(std::move(ledger)),
-      capacity_(capacity_bytes) {}
+      area_(std::move(area)),
+      capacity_(area_->bytes()) {}
 
 ReadAhead::~ReadAhead() {
   interrupt();
@@ -222,7 +223,7 @@ JoinedRead ReadAhead::next_joined(std::size_t limit) const {
 }
 
 Result<std::shared_ptr<ReadAhead::Memory>> ReadAhead::allocate(std::size_t bytes) {
-  if (held_bytes_.load() + bytes > capacity_ || !ledger_->try_reserve(bytes))
+  if (held_bytes_.load() + bytes > capacity_ || !area_->try_reserve(bytes))
     return fail(ErrorCode::kNoMemory, "no room to read ahead");
   held_bytes_.fetch_add(bytes);
   return std::make_shared<Memory>(*this, bytes);
@@ -345,6 +346,23 @@ Status ReadAhead::bring_indexes(const ChunkedArray& array, std::uint64_t chunk) 
                          })));
   }
   return {};
+}
+
+void ReadAhead::limit(std::uint64_t bytes) {
+  std::unique_lock lock(mutex_);
+  capacity_ = bytes;
+  std::vector<FetchPtr> arrived;
+  for (const auto& [name, fetch] : fetches_)
+    if (fetch->state == Fetch::State::kArrived && fetch->memory) arrived.push_back(fetch);
+  std::ranges::sort(arrived, std::greater<>(), [](const FetchPtr& fetch) { return fetch->position; });
+  // Reads that were joined share their memory, so that what is freed shows only as it happens.
+  for (const FetchPtr& fetch : arrived) {
+    if (held_bytes_.load() <= bytes) break;
+    fetch->state = Fetch::State::kRefused;
+    fetch->bytes = {};
+    fetch->memory.reset();
+  }
+  pump(lock);
 }
 
 void ReadAhead::finish(std::uint64_t position) {

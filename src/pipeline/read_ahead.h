@@ -19,7 +19,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/ledger.h"
+#include "base/area.h"
 #include "order/rank_slice.h"
 #include "penstock/source.h"
 #include "plan/chunk_id.h"
@@ -37,7 +37,8 @@ class ReadAhead {
     std::shared_ptr<const void> memory;
   };
 
-  ReadAhead(const Source& source, std::shared_ptr<Ledger> ledger, std::uint64_t capacity_bytes);
+  // Memory comes from the area, all of it unless limit() says less.
+  ReadAhead(const Source& source, std::shared_ptr<Area> area);
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
 
@@ -57,6 +58,9 @@ class ReadAhead {
   Status bring_indexes(const ChunkedArray& array, std::uint64_t chunk);
   // The sample is made: what was read for it and nobody took is dropped.
   void finish(std::uint64_t position);
+  // At most so many bytes from now on. What was read for the samples that come last is dropped; their
+  // workers read it again.
+  void limit(std::uint64_t bytes);
 
  private:
   struct Name {
@@ -104,8 +108,7 @@ class ReadAhead {
   bool has_room() const;
 
   const Source& source_;
-  const std::shared_ptr<Ledger> ledger_;
-  const std::uint64_t capacity_;
+  const std::shared_ptr<Area> area_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -127,7 +130,7 @@ class ReadAhead {
   std::size_t in_flight_ = 0;
   std::uint64_t expected_bytes_ = 0;  // of what is under way, as far as it is known or guessed
   double average_bytes_ = 256 << 10;
-  std::atomic<std::uint64_t> held_bytes_{0};
+  std::atomic<std::uint64_t> held_bytes_{0}, capacity_;
   bool is_pumping_ = false;
 };
 

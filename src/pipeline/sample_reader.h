@@ -19,17 +19,11 @@ namespace penstock {
 
 class SampleCache;
 
-// What all workers of a pool read from.
+// What the workers of an epoch read from.
 struct SharedReads {
   StreamBlocks* streams = nullptr;  // where the source is forward-only
   Upcoming* upcoming = nullptr;     // where samples share chunks, or are read ahead
   const SampleCache* cache = nullptr;
-
-  // Breaks off what workers wait for.
-  void interrupt() const {
-    if (streams != nullptr) streams->interrupt();
-    if (upcoming != nullptr) upcoming->interrupt();
-  }
 };
 
 class SampleReader {
@@ -49,6 +43,8 @@ class SampleReader {
   // Fills the parts from the extent; false where the object has another length.
   Result<bool> read_into(const Extent& extent, std::span<const MutableBytes> parts);
   void end_sample();
+  // Another epoch's from the next sample on.
+  void read_through(const SharedReads& shared) { shared_ = shared; }
 
   // Of what was read last, or could not be.
   const Where& where() const { return where_; }
@@ -65,7 +61,7 @@ class SampleReader {
   const Setup setup_;
   Scratch& scratch_;
   StageClock& clock_;
-  const SharedReads shared_;
+  SharedReads shared_;
   std::unordered_map<std::string, std::unique_ptr<Object>> shared_objects_;
   std::unique_ptr<Object> object_;  // the one that only this sample needs
   std::shared_ptr<const StreamBlocks::Block> block_;

@@ -91,7 +91,8 @@ Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& opti
     } else {
       field.field.spec = *specs[i];
       const bool varies = !fixed[i] && !specs[i]->shape.empty();
-      if (varies && options.collate != Collate::kStack) {
+      // A batch of one sample has that sample's shape: nothing is to be stacked.
+      if (varies && (options.collate != Collate::kStack || options.batch_size == 1)) {
         // The sample that was looked at may have been an empty one.
         shape.variable_bytes += std::max<std::uint64_t>(specs[i]->bytes(), kBytesOfAText) *
                                 (options.collate == Collate::kPad ? 2 : 1);

@@ -63,6 +63,12 @@ SampleWorker::SampleWorker(const SamplePlan& plan, ScratchBudget& budget, Worker
     chunks_ = std::make_unique<ChunkAssembler>(*plan.source, scratch_, clock_, shared);
 }
 
+void SampleWorker::read_through(const SharedReads& shared) {
+  shared_ = shared;
+  reader_.read_through(shared);
+  if (chunks_) chunks_->read_through(shared);
+}
+
 Result<bool> SampleWorker::fill(std::uint64_t epoch, std::uint64_t position, std::uint64_t sample,
                                 const BatchTarget& batch, std::uint64_t index) {
   context_.draws = Draws(plan_.seed, epoch, position);

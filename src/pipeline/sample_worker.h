@@ -65,6 +65,9 @@ class SampleWorker {
   SampleWorker(const SamplePlan& plan, ScratchBudget& budget, WorkerCounters& counters,
                const SharedReads& shared = {});
 
+  // From here on samples are those of another epoch.
+  void read_through(const SharedReads& shared);
+
   // Makes the sample at place `index` of the batch. Errors name it. False: there is no room for it
   // while other batches stand before this one; nothing of it was kept.
   Result<bool> fill(std::uint64_t epoch, std::uint64_t position, std::uint64_t sample,
@@ -133,7 +136,7 @@ class SampleWorker {
   StageClock clock_;
   Context context_;
   ImageDecoder decoder_;
-  const SharedReads shared_;
+  SharedReads shared_;
   SampleReader reader_;
   const CacheTier::Room room_for_kept_;
   std::vector<std::size_t> chunked_fields_;  // of the plan

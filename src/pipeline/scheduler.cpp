@@ -12,34 +12,13 @@ thread_local bool is_worker = false;
 
 }  // namespace
 
-struct Scheduler::OpenBatch {
-  EpochTask* task = nullptr;
-  PositionRange range;
-  std::shared_ptr<BatchContents> contents = std::make_shared<BatchContents>();
-  // Guarded by the scheduler's mutex.
-  std::uint64_t claimed = 0, done = 0;
-  std::vector<std::uint64_t> put_off;  // samples to be made when this batch is the next to leave
-  bool is_complete = false;            // padded, where it is to be
-  bool is_being_completed = false;
-
-  std::mutex trouble;  // errors are rare: a mutex of their own
-  std::vector<bool> left_out;
-  std::vector<Error> errors;
-  std::uint64_t replaced = 0;
-  bool failed = false;
-  std::optional<Error> too_large;  // nobody's fault but the batch's
-
-  bool is_made() const { return done == range.count; }
-  bool is_ready() const { return is_made() && is_complete; }
-};
-
 Scheduler::Scheduler(const Setup& setup)
     : plan_(setup.plan),
       layout_(setup.layout),
       pool_(setup.pool),
       room_(setup.room),
       ledger_(setup.ledger),
-      shared_(setup.shared),
+      reads_(setup.reads),
       prefetch_(setup.prefetch),
       policy_(setup.policy),
       threads_(setup.threads),
@@ -50,25 +29,65 @@ Scheduler::Scheduler(const Setup& setup)
   for (unsigned t = 0; t < threads_; ++t) pool_threads_.emplace_back([this, t] { work(t); });
 }
 
-Scheduler::~Scheduler() {
+Scheduler::~Scheduler() { stop(); }
+
+void Scheduler::stop() {
   pool_->on_return({});
   room_->on_return({});
+  const std::lock_guard only_one(stop_mutex_);
   {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(mutex_);
     stopping_ = true;
+    for (const RunPtr& run : runs_) {
+      run->is_cancelled = true;
+      if (run->reads) run->reads->interrupt();
+      run->batch_ready.notify_all();
+    }
   }
   work_there_.notify_all();
-  shared_.interrupt();
   pool_threads_.clear();
-  drop_batches();
+  std::vector<std::unique_ptr<EpochReads>> ended;  // destroyed without the lock
+  const std::lock_guard lock(mutex_);
+  while (!runs_.empty()) {
+    const RunPtr run = runs_.back();
+    drop_idle_batches(*run);
+    ended.push_back(retire(*run));
+  }
 }
 
-void Scheduler::drop_batches() {
-  for (const auto& batch : batches_) {
-    pool_->put_back(std::move(batch->contents->block));
-    room_->give_back(batch->contents->room, batch->contents->room.bytes);
-  }
-  batches_.clear();
+void Scheduler::drop(OpenBatch& batch) {
+  pool_->put_back(std::move(batch.contents->block));
+  room_->drop(batch.contents->room);
+}
+
+void Scheduler::drop_idle_batches(RunningEpoch& run) {
+  std::erase_if(run.batches, [this](const auto& batch) {
+    if (batch->workers > 0) return false;
+    drop(*batch);
+    return true;
+  });
+}
+
+// The last batch of the epoch is made again later, when there is memory.
+void Scheduler::drop_last(RunningEpoch& run) {
+  drop(*run.batches.back());
+  run.batches.pop_back();
+  --run.next_to_open;
+}
+
+std::vector<EpochReads*> Scheduler::reads_of_all() const {
+  std::vector<EpochReads*> reads;
+  for (const RunPtr& run : runs_)
+    if (run->reads) reads.push_back(run->reads.get());
+  return reads;
+}
+
+// No worker is at work on it, and none will be. What is returned is to be destroyed without the lock.
+std::unique_ptr<EpochReads> Scheduler::retire(RunningEpoch& run) {
+  std::unique_ptr<EpochReads> reads = std::move(run.reads);
+  std::erase_if(runs_, [&](const RunPtr& other) { return other.get() == &run; });
+  if (reads) reads = reads_.put_back(std::move(reads), reads_of_all());
+  return reads;
 }
 
 void Scheduler::wake_workers() {
@@ -77,37 +96,49 @@ void Scheduler::wake_workers() {
   work_there_.notify_all();
 }
 
-void Scheduler::cancel() {
-  std::unique_lock lock(mutex_);
-  to_open_ = next_to_open_;
-  for (const auto& batch : batches_) {
-    batch->claimed = batch->range.count;
-    batch->put_off.clear();
-    batch->is_being_completed = true;
-  }
-  if (busy_ > 0) shared_.interrupt();
-  claims_done_.wait(lock, [&] { return busy_ == 0; });
-  drop_batches();
-}
-
-void Scheduler::start(EpochTask task) {
-  cancel();
-  if (shared_.streams != nullptr) shared_.streams->start();
-  if (shared_.upcoming != nullptr) shared_.upcoming->start(task.order, task.slice);
+void Scheduler::cancel(RunningEpoch& run) {
+  std::unique_ptr<EpochReads> ended;  // destroyed without the lock
   {
-    std::lock_guard lock(mutex_);
-    task_ = std::move(task);
-    next_to_open_ = 0;
-    to_open_ = task_.slice.batches();
-    out_of_memory_ = false;
+    const std::lock_guard lock(mutex_);
+    if (run.is_cancelled) return;
+    run.is_cancelled = true;
+    if (run.workers > 0 && run.reads) run.reads->interrupt();
+    drop_idle_batches(run);
+    if (run.workers == 0) ended = retire(run);
+    run.batch_ready.notify_all();
   }
   work_there_.notify_all();
 }
 
+Result<std::shared_ptr<RunningEpoch>> Scheduler::start(EpochTask task) {
+  auto run = std::make_shared<RunningEpoch>(std::move(task));
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return fail(ErrorCode::kStopped, "the loader is closed");
+    if (run->is_handed_out()) return run;
+    auto reads = reads_.take(reads_of_all());
+    if (!reads) return std::unexpected(std::move(reads).error());
+    run->reads = std::move(*reads);
+    run->reads->start(run->task.order, run->task.slice);
+    runs_.push_back(run);
+  }
+  work_there_.notify_all();
+  return run;
+}
+
+std::size_t Scheduler::epochs() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(runs_, [](const RunPtr& run) { return !run->is_cancelled; }));
+}
+
 std::uint64_t Scheduler::ready_batches() const {
-  std::lock_guard lock(mutex_);
-  return static_cast<std::uint64_t>(
-      std::ranges::count_if(batches_, [](const auto& batch) { return batch->is_ready(); }));
+  const std::lock_guard lock(mutex_);
+  std::uint64_t ready = 0;
+  for (const RunPtr& run : runs_)
+    ready += static_cast<std::uint64_t>(
+        std::ranges::count_if(run->batches, [](const auto& batch) { return batch->is_ready(); }));
+  return ready;
 }
 
 WorkerStats Scheduler::worker_stats() const {
@@ -116,16 +147,23 @@ WorkerStats Scheduler::worker_stats() const {
   return sum;
 }
 
+WorkerStats Scheduler::spent_on(const RunningEpoch& run) const {
+  const std::lock_guard lock(mutex_);
+  return run.spent;
+}
+
 void Scheduler::work(unsigned number) {
   is_worker = true;
   WorkerCounters& counters = counters_[number];
-  SampleWorker worker(plan_, scratch_, counters, shared_);
+  SampleWorker worker(plan_, scratch_, counters);
+  WorkerStats before;  // the last claim
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     auto claim = claim_samples();
     if (!claim) {
       const Clock::time_point since = Clock::now();
-      const bool queue_is_full = next_to_open_ < to_open_;
+      const bool queue_is_full = std::ranges::any_of(
+          runs_, [](const RunPtr& run) { return !run->is_cancelled && run->next_to_open < run->to_open; });
       ++idle_;
       work_there_.wait(lock);
       --idle_;
@@ -135,39 +173,82 @@ void Scheduler::work(unsigned number) {
             static_cast<std::uint64_t>(waited));
       continue;
     }
-    ++busy_;
+    ++claim->run->workers;
+    ++claim->batch->workers;
+    const SharedReads shared = claim->run->reads->shared();
     lock.unlock();
     const Clock::time_point since = Clock::now();
+    worker.read_through(shared);
     make_samples(*claim, worker);
     const double seconds = seconds_between(since, Clock::now());
+    const WorkerStats now = counters.read();
     lock.lock();
+    claim->run->spent += now - before;
+    before = now;
+    --claim->run->workers;
+    --claim->batch->workers;
     finish_claim(*claim, seconds);
-    --busy_;
-    if (busy_ == 0) claims_done_.notify_all();
+    if (claim->run->is_cancelled && claim->run->workers == 0) {
+      drop_idle_batches(*claim->run);
+      std::unique_ptr<EpochReads> ended = retire(*claim->run);
+      lock.unlock();
+      ended.reset();
+      work_there_.notify_all();  // there is memory for others
+      lock.lock();
+    }
   }
+}
+
+// The one that has been waited for longest comes first; then those with the fewest batches, the newest of
+// them first.
+std::vector<Scheduler::RunPtr> Scheduler::in_order_of_need() const {
+  std::vector<RunPtr> runs;
+  for (auto run = runs_.rbegin(); run != runs_.rend(); ++run)
+    if (!(*run)->is_cancelled) runs.push_back(*run);
+  const auto need = [](const RunPtr& run) {
+    return std::pair{run->is_waited_for() ? run->asked_at : UINT64_MAX, run->batches.size()};
+  };
+  std::ranges::stable_sort(runs, {}, need);
+  return runs;
+}
+
+std::optional<Scheduler::Claim> Scheduler::claim_samples() {
+  if (runs_.size() == 1) return runs_.front()->is_cancelled ? std::nullopt : claim_from(runs_.front());
+  for (const RunPtr& run : in_order_of_need()) {
+    if (auto claim = claim_from(run)) return claim;
+    // While the epoch that is waited for lacks memory that others hold, they do not go on.
+    if (run->is_waited_for() && run->is_refused) return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 // The earliest samples that nobody works on; opens a batch where all open ones are claimed. Batches
 // behind the next one to leave stand still while there is no room for what varies.
-std::optional<Scheduler::Claim> Scheduler::claim_samples() {
-  for (const auto& batch : batches_) {
-    if (batch != batches_.front() && room_->is_short()) return std::nullopt;
-    if (auto claim = claim_of(batch)) return claim;
+std::optional<Scheduler::Claim> Scheduler::claim_from(const RunPtr& run) {
+  for (const auto& batch : run->batches) {
+    if (batch != run->batches.front() && room_->is_short()) return std::nullopt;
+    if (auto claim = claim_of(run, batch)) return claim;
   }
-  if (!batches_.empty() && room_->is_short()) return std::nullopt;
-  if (!open_batch()) return std::nullopt;
-  return claim_of(batches_.back());
+  if (!run->batches.empty() && room_->is_short()) return std::nullopt;
+  if (!open_batch(*run)) return std::nullopt;
+  return claim_of(run, run->batches.back());
 }
 
-std::optional<Scheduler::Claim> Scheduler::claim_of(const std::shared_ptr<OpenBatch>& batch) {
-  if (batch->is_made() && !batch->is_complete && !batch->is_being_completed) {
+std::optional<Scheduler::Claim> Scheduler::claim_of(const RunPtr& run,
+                                                    const std::shared_ptr<OpenBatch>& batch) {
+  const bool is_next = batch == run->batches.front();
+  const bool is_to_complete = batch->is_made() && !batch->is_complete && !batch->is_being_completed;
+  if (is_next && run->is_refused && (is_to_complete || !batch->put_off.empty()) &&
+      !make_variable_room_for(*run))
+    return std::nullopt;
+  if (is_to_complete) {
     batch->is_being_completed = true;
-    return Claim{batch};
+    return Claim{run, batch};
   }
-  if (!batch->put_off.empty() && batch == batches_.front()) {
+  if (!batch->put_off.empty() && is_next) {
     const std::uint64_t index = batch->put_off.back();
     batch->put_off.pop_back();
-    return Claim{batch, index, 1};
+    return Claim{run, batch, index, 1};
   }
   if (batch->claimed >= batch->range.count) return std::nullopt;
   // Cheap samples by the handful, but never so many that another thread would stand idle while
@@ -176,40 +257,76 @@ std::optional<Scheduler::Claim> Scheduler::claim_of(const std::shared_ptr<OpenBa
   const double by_time = sample_seconds_ > 0 ? kClaimSeconds / sample_seconds_ : 1;
   const std::uint64_t most = std::max<std::uint64_t>(1, left / (2 * threads_));
   const auto count = static_cast<std::uint64_t>(std::clamp(by_time, 1.0, static_cast<double>(most)));
-  Claim claim{batch, batch->claimed, count};
+  Claim claim{run, batch, batch->claimed, count};
   batch->claimed += count;
   return claim;
 }
 
-bool Scheduler::open_batch() {
-  if (next_to_open_ >= to_open_ || batches_.size() >= prefetch_) return false;
-  MemoryBlock block = pool_->try_take(batches_.empty());
+bool Scheduler::open_batch(RunningEpoch& run) {
+  if (run.next_to_open >= run.to_open || run.batches.size() >= std::min(prefetch_, run.reads->prefetch))
+    return false;
+  const bool is_first = run.batches.empty();
+  MemoryBlock block = pool_->try_take(is_first);
+  if (block.size() == 0 && take_batch_for(run)) block = pool_->try_take(is_first);
   if (block.size() == 0) {
     // With a batch on its way, memory will come back. Without, nothing would ever wake us again.
-    if (batches_.empty()) {
-      out_of_memory_ = true;
-      batch_ready_.notify_one();
+    if (is_first && !others_hold_memory(run)) {
+      run.is_out_of_memory = true;
+      run.batch_ready.notify_all();
     }
     return false;
   }
-  out_of_memory_ = false;
+  run.is_out_of_memory = false;
   auto batch = std::make_shared<OpenBatch>();
-  batch->task = &task_;
-  batch->range = task_.slice.batch(next_to_open_++);
+  batch->range = run.task.slice.batch(run.next_to_open++);
   batch->contents->block = std::move(block);
   batch->contents->prepare(layout_, batch->range.count);
   batch->is_complete = !layout_.has_padding();
-  if (batches_.empty()) room_->promote(batch->contents->room);
-  batches_.push_back(std::move(batch));
+  if (is_first) room_->promote(batch->contents->room);
+  run.batches.push_back(std::move(batch));
   if (idle_ > 0) work_there_.notify_all();
   return true;
+}
+
+// The last batch of the epoch that has the most, where that is at least two more than this one has: the one
+// that takes it then has no reason to give it back.
+bool Scheduler::take_batch_for(const RunningEpoch& run) {
+  RunningEpoch* richest = nullptr;
+  for (const RunPtr& other : runs_) {
+    if (other.get() == &run || other->batches.size() < run.batches.size() + 2) continue;
+    if (other->batches.back()->workers > 0) continue;
+    if (richest == nullptr || other->batches.size() > richest->batches.size()) richest = other.get();
+  }
+  if (richest == nullptr) return false;
+  drop_last(*richest);
+  return true;
+}
+
+// True: the epoch's next batch, which was refused memory for what varies, may try again. The epoch that is
+// waited for takes batches of others, even their next ones; where they have none, it has all of the memory.
+bool Scheduler::make_variable_room_for(const RunningEpoch& run) {
+  if (!room_->is_short_for_next() || !others_hold_memory(run)) return true;
+  const std::vector<RunPtr> runs = in_order_of_need();
+  if (!run.is_waited_for() || runs.front().get() != &run) return false;
+  for (auto other = runs.rbegin(); other != runs.rend(); ++other) {
+    if (other->get() == &run || (*other)->batches.empty()) continue;
+    if ((*other)->batches.back()->workers > 0) continue;
+    drop_last(**other);
+    return true;
+  }
+  return false;
+}
+
+bool Scheduler::others_hold_memory(const RunningEpoch& run) const {
+  return std::ranges::any_of(
+      runs_, [&](const RunPtr& other) { return other.get() != &run && !other->batches.empty(); });
 }
 
 void Scheduler::make_samples(Claim& claim, SampleWorker& worker) {
   OpenBatch& batch = *claim.batch;
   if (claim.count == 0) return complete(batch);
   for (std::uint64_t index = claim.first; index < claim.first + claim.count; ++index) {
-    auto made = make_one(batch, index, worker);
+    auto made = make_one(claim, index, worker);
     if (made && !*made) claim.put_off.push_back(index);
     if (made) continue;
     std::lock_guard lock(batch.trouble);
@@ -229,8 +346,9 @@ void Scheduler::make_samples(Claim& claim, SampleWorker& worker) {
 }
 
 // False: it is too early for this sample.
-Result<bool> Scheduler::make_one(OpenBatch& batch, std::uint64_t index, SampleWorker& worker) {
-  const EpochTask& task = *batch.task;
+Result<bool> Scheduler::make_one(const Claim& claim, std::uint64_t index, SampleWorker& worker) {
+  OpenBatch& batch = *claim.batch;
+  const EpochTask& task = claim.run->task;
   const std::uint64_t position = batch.range.first + index;
   const BatchTarget target{layout_, *batch.contents, *room_};
   const auto make = [&](std::uint64_t sample) {
@@ -275,16 +393,25 @@ void Scheduler::complete(OpenBatch& batch) {
 
 void Scheduler::finish_claim(const Claim& claim, double seconds) {
   OpenBatch& batch = *claim.batch;
+  RunningEpoch& run = *claim.run;
+  bool was_refused = false;
   if (claim.count > 0) {
     const double each = seconds / static_cast<double>(claim.count);
     sample_seconds_ = sample_seconds_ > 0 ? 0.9 * sample_seconds_ + 0.1 * each : each;
     batch.done += claim.count - claim.put_off.size();
     batch.put_off.insert(batch.put_off.end(), claim.put_off.begin(), claim.put_off.end());
+    was_refused = !claim.put_off.empty();
   } else if (!batch.is_complete) {
     batch.is_being_completed = false;
+    was_refused = true;
   }
-  const bool is_next = !batches_.empty() && claim.batch == batches_.front();
-  if (batch.is_ready() && is_next) batch_ready_.notify_one();
+  const bool is_next = !run.batches.empty() && claim.batch == run.batches.front();
+  if (!is_next) return;
+  if (was_refused) run.is_refused = true;
+  if (batch.is_ready()) {
+    run.is_refused = false;
+    run.batch_ready.notify_all();
+  }
 }
 
 // One owner for all of the batch's memory, which goes back piece by piece when it is gone.
@@ -302,29 +429,40 @@ void Scheduler::lend(OpenBatch& batch, FinishedBatch& out) {
   out.memory = std::move(lent);
 }
 
-Scheduler::Wait Scheduler::next(FinishedBatch& out, std::chrono::milliseconds patience) {
+Scheduler::Wait Scheduler::next(RunningEpoch& run, FinishedBatch& out, std::chrono::milliseconds patience) {
   std::shared_ptr<OpenBatch> batch;
+  std::unique_ptr<EpochReads> ended;  // destroyed without the lock
   {
     std::unique_lock lock(mutex_);
     const auto something = [&] {
-      return batches_.empty() ? next_to_open_ >= to_open_ || out_of_memory_ : batches_.front()->is_ready();
+      if (run.is_cancelled || stopping_) return true;
+      return run.batches.empty() ? run.next_to_open >= run.to_open || run.is_out_of_memory
+                                 : run.batches.front()->is_ready();
     };
-    if (!batch_ready_.wait_for(lock, patience, something)) return Wait::kPending;
-    if (batches_.empty() && next_to_open_ >= to_open_) return Wait::kEnd;
-    if (batches_.empty()) {
-      out_of_memory_ = false;
-      out.planned = task_.slice.batch(next_to_open_).count;
+    if (!something()) {
+      if (run.asked_at == 0) run.asked_at = ++questions_;
+      // Its turn comes now, and what others hold may be taken for it.
+      if (runs_.size() > 1 && idle_ > 0) work_there_.notify_all();
+    }
+    if (!run.batch_ready.wait_for(lock, patience, something)) return Wait::kPending;
+    run.asked_at = 0;
+    if (run.is_cancelled || stopping_) return Wait::kCancelled;
+    if (run.is_handed_out()) return Wait::kEnd;
+    if (run.batches.empty()) {
+      run.is_out_of_memory = false;
+      out.planned = run.task.slice.batch(run.next_to_open).count;
       out.failed = true;
       out.errors.push_back({ErrorCode::kNoMemory, "the system has no memory left for a batch", {}, false});
       return Wait::kBatch;
     }
-    batch = std::move(batches_.front());
-    batches_.pop_front();
+    batch = std::move(run.batches.front());
+    run.batches.pop_front();
     // Lent before a worker can look for memory: in a budget of one batch, the next one fits only
     // when this one has left the ledger.
     out.variable_bytes = batch->contents->room.bytes;
     lend(*batch, out);
-    if (!batches_.empty()) room_->promote(batches_.front()->contents->room);
+    if (!run.batches.empty()) room_->promote(run.batches.front()->contents->room);
+    if (run.is_handed_out()) ended = retire(run);
     if (idle_ > 0) work_there_.notify_all();
   }
   out.planned = batch->range.count;

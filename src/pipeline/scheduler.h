@@ -4,11 +4,15 @@
 // at a time, and written straight into their slots. Batches leave in order. So the first batch
 // takes B*d/T and a slow sample holds back only its own batch.
 //
-// One mutex guards the list of batches; it is held to claim and to finish, never to work.
+// Several epochs may be under way. Workers serve the one that has been waited for longest, else the one
+// with the fewest batches. All of them open batches while there is memory; when it is short, an epoch
+// takes the last batch of another that has at least two more, and that batch is made again later. So the
+// memory ends up divided evenly among epochs whose batches are taken, and none can hold up another.
+//
+// One mutex guards the epochs and their batches; it is held to claim and to finish, never to work.
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,20 +21,12 @@
 
 #include "base/scratch.h"
 #include "base/stats.h"
-#include "batch/batch_contents.h"
 #include "batch/batch_pool.h"
-#include "order/epoch_order.h"
-#include "order/rank_slice.h"
+#include "pipeline/epoch_reads.h"
+#include "pipeline/running_epoch.h"
 #include "pipeline/sample_worker.h"
 
 namespace penstock {
-
-// What a run of the pipeline works off: one epoch, or what is left of one.
-struct EpochTask {
-  std::uint64_t epoch = 0;
-  std::shared_ptr<const EpochOrder> order;
-  RankSlice slice;
-};
 
 struct BatchPolicy {
   OnError on_error = OnError::kRaise;
@@ -58,7 +54,7 @@ class Scheduler {
     std::shared_ptr<BatchPool> pool;
     std::shared_ptr<VariableRoom> room;
     std::shared_ptr<Ledger> ledger;
-    SharedReads shared;
+    ReadDivision& reads;
     std::uint64_t scratch_share_bytes = 0, scratch_pot_bytes = 0;
     unsigned threads = 1;
     std::uint64_t prefetch = 1;
@@ -69,22 +65,32 @@ class Scheduler {
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
 
-  // Drops what is under way and starts on this; waits for samples being worked on.
-  void start(EpochTask task);
-  void cancel();
+  // Begins with an epoch beside those under way. Fails where the memory for reading cannot carry one more.
+  Result<std::shared_ptr<RunningEpoch>> start(EpochTask task);
+  // Gives it up: its memory comes back at once, or when the samples that are being worked on are done.
+  // Waits for nobody, so that a worker can do it too.
+  void cancel(RunningEpoch& run);
+  // Ends the workers, and with them all epochs. Several threads may call it.
+  void stop();
 
-  enum class Wait : std::uint8_t { kBatch, kEnd, kPending };
-  Wait next(FinishedBatch& out, std::chrono::milliseconds patience);
+  enum class Wait : std::uint8_t { kBatch, kEnd, kPending, kCancelled };
+  // Several threads may wait, each for an epoch of its own.
+  Wait next(RunningEpoch& run, FinishedBatch& out, std::chrono::milliseconds patience);
 
   // Is the calling thread a worker, of this or another scheduler?
   static bool is_own_thread();
 
+  // Epochs that still have batches to deliver.
+  std::size_t epochs() const;
   std::uint64_t ready_batches() const;
   WorkerStats worker_stats() const;
+  // What workers spent on this epoch.
+  WorkerStats spent_on(const RunningEpoch& run) const;
 
  private:
-  struct OpenBatch;
+  using RunPtr = std::shared_ptr<RunningEpoch>;
   struct Claim {
+    RunPtr run;
     std::shared_ptr<OpenBatch> batch;
     std::uint64_t first = 0, count = 0;    // count 0: to complete the batch
     std::vector<std::uint64_t> put_off{};  // samples for which there was no room yet
@@ -92,14 +98,23 @@ class Scheduler {
 
   void work(unsigned worker);
   std::optional<Claim> claim_samples();
-  bool open_batch();
-  std::optional<Claim> claim_of(const std::shared_ptr<OpenBatch>& batch);
+  std::vector<RunPtr> in_order_of_need() const;
+  std::optional<Claim> claim_from(const RunPtr& run);
+  std::optional<Claim> claim_of(const RunPtr& run, const std::shared_ptr<OpenBatch>& batch);
+  bool open_batch(RunningEpoch& run);
+  bool take_batch_for(const RunningEpoch& run);
+  bool make_variable_room_for(const RunningEpoch& run);
+  bool others_hold_memory(const RunningEpoch& run) const;
   void make_samples(Claim& claim, SampleWorker& worker);
-  Result<bool> make_one(OpenBatch& batch, std::uint64_t index, SampleWorker& worker);
+  Result<bool> make_one(const Claim& claim, std::uint64_t index, SampleWorker& worker);
   void complete(OpenBatch& batch);
   void finish_claim(const Claim& claim, double seconds);
   void lend(OpenBatch& batch, FinishedBatch& out);
-  void drop_batches();
+  void drop(OpenBatch& batch);
+  void drop_last(RunningEpoch& run);
+  void drop_idle_batches(RunningEpoch& run);
+  std::unique_ptr<EpochReads> retire(RunningEpoch& run);
+  std::vector<EpochReads*> reads_of_all() const;
   void wake_workers();
 
   const SamplePlan& plan_;
@@ -107,7 +122,7 @@ class Scheduler {
   const std::shared_ptr<BatchPool> pool_;
   const std::shared_ptr<VariableRoom> room_;
   const std::shared_ptr<Ledger> ledger_;
-  const SharedReads shared_;
+  ReadDivision& reads_;  // guarded by mutex_
   const std::uint64_t prefetch_;
   const BatchPolicy policy_;
   const unsigned threads_;
@@ -115,14 +130,15 @@ class Scheduler {
   std::vector<WorkerCounters> counters_;
 
   mutable std::mutex mutex_;
-  std::condition_variable work_there_, batch_ready_, claims_done_;
-  EpochTask task_;                                  // the fields below are guarded by mutex_
-  std::deque<std::shared_ptr<OpenBatch>> batches_;  // in order of delivery
-  std::uint64_t next_to_open_ = 0, to_open_ = 0;
-  unsigned idle_ = 0, busy_ = 0;
+  std::condition_variable work_there_;
+  // The fields below are guarded by mutex_.
+  std::vector<RunPtr> runs_;  // those with batches to deliver, and cancelled ones that are still worked on
+  std::uint64_t questions_ = 0;
+  unsigned idle_ = 0;
   double sample_seconds_ = 0;  // a moving average, to claim cheap samples in larger handfuls
   bool stopping_ = false;
-  bool out_of_memory_ = false;  // not one batch could be opened
+
+  std::mutex stop_mutex_;  // guards the threads themselves
   std::vector<std::jthread> pool_threads_;
 };
 

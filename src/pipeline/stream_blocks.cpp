@@ -67,17 +67,32 @@ Result<StreamPlan> plan_streams(const Source& source, const StreamRequest& reque
   return plan;
 }
 
-StreamBlocks::StreamBlocks(const Source& source, std::shared_ptr<Ledger> ledger, const StreamPlan& plan)
+StreamBlocks::StreamBlocks(const Source& source, std::shared_ptr<Area> area, const StreamPlan& plan)
     : source_(source),
-      ledger_(std::move(ledger)),
-      plan_(plan) {
-  // Of a fresh ledger, which has room for the plan.
-  (void)ledger_->try_reserve(plan_.decoder_bytes);
+      area_(std::move(area)),
+      plan_(plan),
+      most_bytes_(plan.block_bytes) {
+  // The area has room for all decoders that are promised to epochs; blocks of another epoch, which gives
+  // them up as it goes on, may still be in the way of them.
+  if (area_->try_reserve(plan_.decoder_bytes)) decoder_bytes_ = plan_.decoder_bytes;
 }
 
 StreamBlocks::~StreamBlocks() {
   kept_.clear();
-  ledger_->release(plan_.decoder_bytes);
+  area_->release(decoder_bytes_);
+}
+
+void StreamBlocks::limit(const StreamPlan& plan) {
+  {
+    const std::lock_guard lock(memory_mutex_);
+    most_bytes_ = plan.block_bytes;
+  }
+  const auto is_over = [&] {
+    const std::lock_guard lock(memory_mutex_);
+    return live_bytes_ > most_bytes_;
+  };
+  while (is_over() && give_up_oldest()) {
+  }
 }
 
 void StreamBlocks::interrupt() {
@@ -213,7 +228,12 @@ Result<StreamBlocks::BlockPtr> StreamBlocks::read(Decoder& decoder, std::size_t 
 }
 
 Status StreamBlocks::take_memory(std::uint64_t bytes) {
-  if (bytes > plan_.block_bytes)
+  std::uint64_t most = 0;
+  {
+    const std::lock_guard lock(memory_mutex_);
+    most = most_bytes_;
+  }
+  if (bytes > most)
     return fail(
         ErrorCode::kNoMemory,
         fmt::format("a block of {} bytes of a compressed shard does not fit the memory budget", bytes));
@@ -227,7 +247,7 @@ Status StreamBlocks::take_memory(std::uint64_t bytes) {
 
 bool StreamBlocks::try_take_memory(std::uint64_t bytes) {
   const std::lock_guard lock(memory_mutex_);
-  if (live_bytes_ + bytes > plan_.block_bytes || !ledger_->try_reserve(bytes)) return false;
+  if (live_bytes_ + bytes > most_bytes_ || !area_->try_reserve(bytes)) return false;
   live_bytes_ += bytes;
   return true;
 }
@@ -250,7 +270,7 @@ void StreamBlocks::give_back(std::uint64_t bytes) {
   {
     const std::lock_guard lock(memory_mutex_);
     live_bytes_ -= bytes;
-    ledger_->release(bytes);
+    area_->release(bytes);
   }
   memory_came_back_.notify_all();
 }

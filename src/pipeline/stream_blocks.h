@@ -7,7 +7,8 @@
 //
 // A block that a worker holds is not given up. Whoever finds all memory held waits for it: a worker
 // holds one block at a time and asks for none while it does, so there is always one that goes on.
-// Thread-safe; outlives its blocks.
+// Each epoch under way has one of its own, because it is at another place of the shards. Thread-safe;
+// outlives its blocks.
 #pragma once
 
 #include <condition_variable>
@@ -17,7 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/ledger.h"
+#include "base/area.h"
 #include "penstock/source.h"
 #include "source/forward_reader.h"
 #include "store/store.h"
@@ -62,11 +63,15 @@ class StreamBlocks {
   };
   using BlockPtr = std::shared_ptr<const Block>;
 
-  StreamBlocks(const Source& source, std::shared_ptr<Ledger> ledger, const StreamPlan& plan);
+  // Memory comes from the area.
+  StreamBlocks(const Source& source, std::shared_ptr<Area> area, const StreamPlan& plan);
   StreamBlocks(const StreamBlocks&) = delete;
   ~StreamBlocks();
 
   Result<BlockPtr> get(std::size_t block);
+
+  // More or less memory for blocks from now on, as another plan for the same order says.
+  void limit(const StreamPlan& plan);
 
   // Breaks off what waits for a distant store; then, begins anew. No worker reads meanwhile.
   void interrupt();
@@ -97,11 +102,12 @@ class StreamBlocks {
   std::size_t first_block_of(std::uint32_t stream) const;
 
   const Source& source_;
-  const std::shared_ptr<Ledger> ledger_;
+  const std::shared_ptr<Area> area_;
   const StreamPlan plan_;
-  std::mutex memory_mutex_;  // of its own: blocks are given back under either of the others
+  std::uint64_t decoder_bytes_ = 0;  // reserved
+  std::mutex memory_mutex_;          // of its own: blocks are given back under either of the others
   std::condition_variable memory_came_back_;
-  std::uint64_t live_bytes_ = 0;
+  std::uint64_t live_bytes_ = 0, most_bytes_ = 0;
   std::mutex mutex_;
   std::uint64_t now_ = 0;
   std::stop_source stop_;

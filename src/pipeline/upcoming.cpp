@@ -43,25 +43,36 @@ std::optional<UpcomingPlan> plan_upcoming(const Source& source, const UpcomingRe
   return plan;
 }
 
-Upcoming::Upcoming(const Source& source, std::vector<std::size_t> fields, std::shared_ptr<Ledger> ledger,
-                   const UpcomingPlan& plan, const SampleCache* cache)
+ChunkStats UpcomingMemory::stats() const {
+  return {counters.decoded, counters.reused, counters.missing, counters.decoded_bytes};
+}
+
+Upcoming::Upcoming(const Source& source, std::vector<std::size_t> fields,
+                   std::shared_ptr<UpcomingMemory> memory, const UpcomingPlan& plan,
+                   const SampleCache* cache)
     : source_(source),
       fields_(std::move(fields)),
       plan_(plan),
       cache_(cache),
-      shelf_(ledger, plan.shelf_bytes) {
-  if (plan.ahead_bytes > 0) ahead_ = std::make_unique<ReadAhead>(source, ledger, plan.ahead_bytes);
+      memory_(std::move(memory)) {
+  if (plan.ahead_bytes > 0) ahead_ = std::make_unique<ReadAhead>(source, memory_->ahead);
 }
 
+Upcoming::~Upcoming() { end(); }
+
 void Upcoming::start(std::shared_ptr<const EpochOrder> order, const RankSlice& slice) {
+  end();
   {
     const std::lock_guard lock(mutex_);
+    const SampleUse first = memory_->shelf.start_walk();
+    walk_ = first.walk;
+    first_due_ = first.due;
+    first_position_ = slice.start;
     order_ = std::move(order);
     slice_ = slice;
     batch_ = in_batch_ = planned_ = 0;
     finished_ = 0;
   }
-  shelf_.start();
   if (ahead_) ahead_->start(slice.batches() > 0 ? slice.batch(0) : PositionRange{});
   extend();
 }
@@ -70,12 +81,24 @@ void Upcoming::interrupt() {
   if (ahead_) ahead_->interrupt();
 }
 
+void Upcoming::end() {
+  interrupt();
+  const std::lock_guard lock(mutex_);
+  if (!order_) return;
+  order_.reset();
+  memory_->shelf.end_walk(walk_);
+}
+
+void Upcoming::divide_among(std::size_t epochs) {
+  if (ahead_) ahead_->limit(plan_.ahead_bytes / std::max<std::size_t>(epochs, 1));
+}
+
 void Upcoming::extend() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock || !order_) return;  // another does it
   for (std::uint64_t i = 0; i < kSamplesAStep; ++i) {
     if (batch_ >= slice_.batches()) return;
-    if (planned_ >= finished_ + plan_.samples_ahead || shelf_.planned_uses() > kMostUsesPlanned) return;
+    if (planned_ >= finished_ + plan_.samples_ahead || memory_->shelf.planned_uses() > kMostUsesPlanned) return;
     const PositionRange range = slice_.batch(batch_);
     const std::uint64_t position = range.first + in_batch_;
     plan_sample(position, order_->sample_at(position));
@@ -89,7 +112,7 @@ void Upcoming::extend() {
 
 void Upcoming::plan_sample(std::uint64_t position, std::uint64_t sample) {
   if (!source_.chunked_arrays().empty()) {
-    std::vector<ChunkId> fresh = shelf_.plan(position, chunks_of(source_, fields_, sample));
+    std::vector<ChunkId> fresh = memory_->shelf.plan(use_at(position), chunks_of(source_, fields_, sample));
     if (cache_ != nullptr && cache_->is_on_disk())
       for (const ChunkId& chunk : fresh) cache_->expect(chunk);
     if (cache_ != nullptr) std::erase_if(fresh, [this](const ChunkId& chunk) { return cache_->has(chunk); });
@@ -114,12 +137,8 @@ void Upcoming::plan_sample(std::uint64_t position, std::uint64_t sample) {
 
 void Upcoming::finish(std::uint64_t position, std::span<const ChunkId> chunks) {
   ++finished_;
-  if (!chunks.empty()) shelf_.finish(position, chunks);
+  if (!chunks.empty()) memory_->shelf.finish(use_at(position), chunks);
   if (ahead_) ahead_->finish(position);
-}
-
-ChunkStats Upcoming::stats() const {
-  return {counters_.decoded, counters_.reused, counters_.missing, counters_.decoded_bytes};
 }
 
 }  // namespace penstock

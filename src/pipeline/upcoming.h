@@ -1,7 +1,8 @@
 // Walks ahead of the workers: which chunks and byte ranges the coming samples need.
 //
 // The order is known, so what is needed soon is known too: chunks are kept for it (chunk_shelf.h),
-// and, where the store answers many reads at a time, read for it (read_ahead.h). Thread-safe.
+// and, where the store answers many reads at a time, read for it (read_ahead.h). Each epoch under way has
+// one of its own; all of them share the decoded chunks. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -42,26 +43,45 @@ struct ChunkCounters {
   std::atomic<std::uint64_t> decoded{0}, reused{0}, missing{0}, decoded_bytes{0};
 };
 
+// What the epochs under way share. Thread-safe.
+struct UpcomingMemory {
+  UpcomingMemory(std::shared_ptr<Ledger> ledger, const UpcomingPlan& plan)
+      : shelf(ledger, plan.shelf_bytes),
+        ahead(std::make_shared<Area>(std::move(ledger), plan.ahead_bytes)) {}
+
+  ChunkShelf shelf;
+  ChunkCounters counters;
+  std::shared_ptr<Area> ahead;  // for what is read ahead
+
+  ChunkStats stats() const;
+};
+
 class Upcoming {
  public:
   // `fields`: of the source, those that are asked for. `cache`: what it has is not read ahead; may be
   // nullptr.
-  Upcoming(const Source& source, std::vector<std::size_t> fields, std::shared_ptr<Ledger> ledger,
+  Upcoming(const Source& source, std::vector<std::size_t> fields, std::shared_ptr<UpcomingMemory> memory,
            const UpcomingPlan& plan, const SampleCache* cache);
+  ~Upcoming();
 
   void start(std::shared_ptr<const EpochOrder> order, const RankSlice& slice);
   // Whoever waits for a read gets an error: nobody wants the samples any more.
   void interrupt();
+  // No sample of the epoch is wanted or worked on any more.
+  void end();
+  // So many epochs read ahead, each within its share of the memory for it.
+  void divide_among(std::size_t epochs);
 
   // A worker begins with a sample: looks some samples further ahead.
   void extend();
   // It is done with it. `chunks`: all that it used.
   void finish(std::uint64_t position, std::span<const ChunkId> chunks);
 
-  ChunkShelf& shelf() { return shelf_; }
+  ChunkShelf& shelf() { return memory_->shelf; }
+  // The sample at this position, as the shelf knows it.
+  SampleUse use_at(std::uint64_t position) const { return {first_due_ + position - first_position_, walk_}; }
   ReadAhead* ahead() { return ahead_.get(); }  // nullptr: the store is as well read on the spot
-  ChunkCounters& counters() { return counters_; }
-  ChunkStats stats() const;
+  ChunkCounters& counters() { return memory_->counters; }
 
  private:
   void plan_sample(std::uint64_t position, std::uint64_t sample);
@@ -70,9 +90,10 @@ class Upcoming {
   const std::vector<std::size_t> fields_;
   const UpcomingPlan plan_;
   const SampleCache* const cache_;
-  ChunkShelf shelf_;
+  const std::shared_ptr<UpcomingMemory> memory_;
   std::unique_ptr<ReadAhead> ahead_;
-  ChunkCounters counters_;
+  // Set by start(), while no worker uses this.
+  std::uint64_t walk_ = 0, first_due_ = 0, first_position_ = 0;
 
   std::mutex mutex_;  // of the walk
   std::shared_ptr<const EpochOrder> order_;

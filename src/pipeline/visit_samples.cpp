@@ -253,15 +253,18 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
         plan_streams(*source, {.window_units = threads, .prefetch = 1, .most_bytes = memory / 2});
     if (!plan) return std::unexpected(plan.error());
     stream_bytes = plan->bytes();
-    streams = std::make_unique<StreamBlocks>(*source, ledger, *plan);
+    streams =
+        std::make_unique<StreamBlocks>(*source, std::make_shared<Area>(ledger, plan->bytes()), *plan);
   }
+  std::shared_ptr<UpcomingMemory> upcoming_memory;
   std::unique_ptr<Upcoming> upcoming;
   if (const auto plan = plan_upcoming(*source, {std::uint64_t{threads} * kRunsAhead, memory / 2})) {
     stream_bytes += plan->bytes();
     std::vector<std::size_t> stored;
     for (const std::size_t field : plans->fields)
       if (source->fields()[field].form != FieldForm::kIndex) stored.push_back(field);
-    upcoming = std::make_unique<Upcoming>(*source, std::move(stored), ledger, *plan, nullptr);
+    upcoming_memory = std::make_shared<UpcomingMemory>(ledger, *plan);
+    upcoming = std::make_unique<Upcoming>(*source, std::move(stored), upcoming_memory, *plan, nullptr);
     OrderSpec in_order;
     in_order.samples = source->size();
     RankSlice everything;
@@ -291,7 +294,7 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
   // Fields of a record in a compressed shard come from one block, but each is counted by its worker.
   if (source->is_forward_only()) visit.bytes = source->stored_bytes();
   std::ranges::stable_sort(visit.bad, {}, [](const BadValue& bad) { return bad.error.where.sample; });
-  if (upcoming) visit.chunks = upcoming->stats();
+  if (upcoming) visit.chunks = upcoming_memory->stats();
   visit.seconds = seconds_between(began, Clock::now());
   return visit;
 }

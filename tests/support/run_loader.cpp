@@ -54,12 +54,13 @@ std::shared_ptr<MemoryStore> store_of_arrays(int count) {
 
 EpochRun run_epoch(Loader& loader, std::uint64_t most) {
   EpochRun run;
-  if (auto started = loader.start_epoch(); !started) {
-    run.error = started.error();
+  auto epoch = loader.start_epoch();
+  if (!epoch) {
+    run.error = epoch.error();
     return run;
   }
   for (std::uint64_t taken = 0; taken < most; ++taken) {
-    auto batch = loader.next();
+    auto batch = (*epoch)->next();
     if (!batch) {
       run.error = batch.error();
       break;

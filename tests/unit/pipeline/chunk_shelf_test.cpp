@@ -92,7 +92,7 @@ TEST_F(ChunkShelfTest, a_failure_is_told_to_all_until_the_next_epoch) {
   shelf.fail(kA, Error{ErrorCode::kCorrupt, "bad", {}, false});
   shelf.release(kA);
   EXPECT_EQ(shelf.claim(1, kA, 100, false).error().message, "bad");
-  shelf.start();
+  shelf.start_walk();
   EXPECT_EQ(claim(1, kA), Kind::kDecode);
 }
 

@@ -59,21 +59,20 @@ TEST(Loader, delivers_every_sample_in_order_and_counts) {
   EXPECT_EQ(loader->batches_per_epoch(), 11u);
 }
 
-TEST(Loader, after_the_end_there_is_nothing_until_the_next_epoch) {
+TEST(Loader, an_epoch_that_came_to_its_end_stays_there) {
   auto loader = open(source_of_numbers(5), options(2));
-  EXPECT_FALSE(loader->next()->has_value()) << "no epoch was started";
+  auto epoch = *loader->start_epoch();
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(epoch->next()->has_value());
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(epoch->next()->has_value());
   EXPECT_EQ(run_epoch(*loader).numbers.size(), 3u);
-  EXPECT_FALSE(loader->next()->has_value());
-  EXPECT_FALSE(loader->next()->has_value());
-  EXPECT_EQ(run_epoch(*loader).numbers.size(), 3u);
+  EXPECT_FALSE(epoch->next()->has_value());
 }
 
 TEST(Loader, batches_outlive_their_loader) {
   std::optional<Batch> kept;
   {
     auto loader = open(source_of_numbers(8), options(8));
-    ASSERT_TRUE(loader->start_epoch());
-    kept = *loader->next();
+    kept = *(*loader->start_epoch())->next();
   }
   ASSERT_TRUE(kept);
   EXPECT_EQ(static_cast<const std::int64_t*>(kept->fields[0].data)[7], 7);
@@ -86,9 +85,9 @@ TEST(Loader, holding_every_batch_of_an_epoch_neither_hangs_nor_breaks_the_budget
   auto loader = open(source_of_numbers(64 * 1024 * 20), o);
   for (int epoch = 0; epoch < 2; ++epoch) {
     std::vector<Batch> held;
-    ASSERT_TRUE(loader->start_epoch());
+    const auto running = *loader->start_epoch();
     while (true) {
-      auto batch = loader->next();
+      auto batch = running->next();
       ASSERT_TRUE(batch) << batch.error().describe();
       if (!*batch) break;
       held.push_back(std::move(**batch));
@@ -119,12 +118,12 @@ TEST(Loader, many_openings_and_closings) {
   const SourcePtr source = source_of_numbers(1000);
   for (int i = 0; i < 60; ++i) {
     auto loader = open(source, options(10, 3));
-    ASSERT_TRUE(loader->start_epoch());
-    if (i % 3 == 1) (void)loader->next();
+    const auto epoch = *loader->start_epoch();
+    if (i % 3 == 1) (void)epoch->next();
     if (i % 3 == 2) {
       loader->close();
       EXPECT_FALSE(loader->start_epoch());
-      EXPECT_FALSE(loader->next()->has_value());
+      EXPECT_EQ(epoch->next().error().message, "the loader is closed");
     }
   }
 }
@@ -137,10 +136,10 @@ TEST(Loader, keys_labels_and_pixels_of_a_sample_stay_together) {
   o.fields = {"image", "key", "label"};
   o.shuffle = ShuffleMode::kFull;
   auto loader = open(*source, o);
-  ASSERT_TRUE(loader->start_epoch());
+  const auto epoch = *loader->start_epoch();
   std::size_t seen = 0;
   while (true) {
-    auto batch = loader->next();
+    auto batch = epoch->next();
     ASSERT_TRUE(batch) << batch.error().describe();
     if (!*batch) break;
     const auto& fields = (*batch)->fields;
@@ -284,8 +283,8 @@ TEST(Loader, states_of_other_data_seed_or_order_are_refused) {
   LoaderOptions o = options(2);
   o.shuffle = ShuffleMode::kFull;
   auto loader = open(source_of_numbers(10), o);
-  ASSERT_TRUE(loader->start_epoch());
-  (void)loader->next();
+  const auto epoch = *loader->start_epoch();
+  (void)epoch->next();
   const LoaderState state = loader->state();
   EXPECT_EQ(state.position, 2u);
   EXPECT_TRUE(open(source_of_numbers(10), o)->load_state(state));
@@ -320,10 +319,10 @@ TEST(Loader, first_patience_ends_with_pending) {
                    ""}};
   auto loader = open(source_of_numbers(2), o);
   ASSERT_TRUE(loader);
-  ASSERT_TRUE(loader->start_epoch());
+  const auto epoch = *loader->start_epoch();
   Batch batch;
-  EXPECT_EQ(*loader->next(batch, std::chrono::milliseconds(5)), Loader::Next::kPending);
-  EXPECT_TRUE(loader->next()->has_value());
+  EXPECT_EQ(*epoch->next(batch, std::chrono::milliseconds(5)), Epoch::Next::kPending);
+  EXPECT_TRUE(epoch->next()->has_value());
 }
 
 TEST(Loader, a_failing_function_of_the_user_is_an_error_with_the_sample) {

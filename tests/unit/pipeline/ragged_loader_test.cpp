@@ -11,6 +11,7 @@
 #include "store/memory_store.h"
 #include "support/make_npy.h"
 #include "support/make_tar.h"
+#include "support/watchdog.h"
 
 namespace penstock {
 namespace {
@@ -71,9 +72,9 @@ std::map<std::string, int> check_epoch(Loader& loader,
                                        const std::function<std::uint64_t(std::uint64_t)>& length_of,
                                        std::vector<Batch>* keep = nullptr) {
   std::map<std::string, int> counts;
-  EXPECT_TRUE(loader.start_epoch());
+  const auto epoch = *loader.start_epoch();
   while (true) {
-    auto batch = loader.next();
+    auto batch = epoch->next();
     EXPECT_TRUE(batch) << batch.error().describe();
     if (!batch || !*batch) break;
     const std::vector<BatchField>& fields = (*batch)->fields;
@@ -162,10 +163,10 @@ TEST(RaggedLoader, a_batch_that_cannot_fit_says_so) {
   options.memory_bytes = 64 << 20;
   auto loader = Loader::open(source, options);
   ASSERT_TRUE(loader) << loader.error().describe();
-  ASSERT_TRUE((*loader)->start_epoch());
+  const auto epoch = *(*loader)->start_epoch();
   std::optional<Error> error;
   while (!error) {
-    const auto batch = (*loader)->next();
+    const auto batch = epoch->next();
     if (!batch)
       error = batch.error();
     else if (!*batch)
@@ -184,8 +185,8 @@ TEST(RaggedLoader, an_epoch_left_early_gives_everything_back) {
   auto loader = Loader::open(source, options_for(Collate::kList, 4));
   ASSERT_TRUE(loader);
   for (int epoch = 0; epoch < 20; ++epoch) {
-    ASSERT_TRUE((*loader)->start_epoch());
-    for (int i = 0; i < epoch % 5; ++i) ASSERT_TRUE((*loader)->next());
+    const auto left = *(*loader)->start_epoch();
+    for (int i = 0; i < epoch % 5; ++i) ASSERT_TRUE(left->next());
   }
   expect_each_once(check_epoch(**loader, length_of), 300);
 }
@@ -224,8 +225,8 @@ TEST(StreamedLoader, resumes_in_the_middle) {
   ASSERT_TRUE(straight && stopped && resumed);
   std::vector<Batch> all, rest;
   check_epoch(**straight, length_of, &all);
-  ASSERT_TRUE((*stopped)->start_epoch());
-  for (int i = 0; i < 9; ++i) ASSERT_TRUE((*stopped)->next());
+  const auto epoch = *(*stopped)->start_epoch();
+  for (int i = 0; i < 9; ++i) ASSERT_TRUE(epoch->next());
   ASSERT_TRUE((*resumed)->load_state((*stopped)->state()));
   check_epoch(**resumed, length_of, &rest);
   ASSERT_EQ(rest.size() + 9, all.size());
@@ -263,6 +264,53 @@ TEST(StreamedLoader, what_needs_any_order_is_refused) {
   options.shuffle = ShuffleMode::kOff;
   options.sampler = std::make_shared<const std::vector<std::uint64_t>>(std::vector<std::uint64_t>{3, 1});
   EXPECT_EQ(Loader::open(source, options).error().code, ErrorCode::kUnsupported);
+}
+
+// Takes batches of two epochs in turn and checks that both are what each is alone.
+void check_two_in_turn(const SourcePtr& source, const LoaderOptions& options) {
+  const auto keys_alone = [&](std::uint64_t epoch) {
+    auto loader = Loader::open(source, options);
+    EXPECT_TRUE(loader) << loader.error().describe();
+    (*loader)->set_epoch(epoch);
+    std::vector<std::vector<std::string>> keys;
+    const auto running = *(*loader)->start_epoch();
+    while (auto batch = *running->next()) keys.push_back(batch->fields.back().texts);
+    return keys;
+  };
+  auto loader = Loader::open(source, options);
+  ASSERT_TRUE(loader) << loader.error().describe();
+  const auto first = (*loader)->start_epoch(), second = (*loader)->start_epoch();
+  ASSERT_TRUE(first && second) << second.error().describe();
+  std::vector<std::vector<std::string>> a, b;
+  while (true) {
+    const auto from_first = (*first)->next(), from_second = (*second)->next();
+    ASSERT_TRUE(from_first && from_second)
+        << (from_first ? from_second.error().describe() : from_first.error().describe());
+    if (!*from_first) break;
+    a.push_back((*from_first)->fields.back().texts);
+    b.push_back((*from_second)->fields.back().texts);
+  }
+  EXPECT_EQ(a, keys_alone(0));
+  EXPECT_EQ(b, keys_alone(1));
+  const LoaderStats stats = (*loader)->stats();
+  EXPECT_LE(stats.memory_peak, stats.memory_budget);
+}
+
+TEST(RaggedLoader, two_epochs_whose_batches_do_not_fit_beside_each_other_take_turns) {
+  const Watchdog watchdog("ragged epochs in turn");
+  for (const Collate collate : {Collate::kList, Collate::kPad}) {
+    LoaderOptions options = options_for(collate, 3);
+    options.memory_bytes = 8 << 20;
+    // Eight samples of 24 to 168 kB: a batch takes up to half of the area for what varies.
+    check_two_in_turn(shards(120, 2, [](std::uint64_t n) { return 3'000 + 2'000 * (n % 10); }), options);
+  }
+}
+
+TEST(StreamedLoader, two_epochs_are_each_at_their_own_place_of_the_shards) {
+  const Watchdog watchdog("streamed epochs in turn");
+  LoaderOptions options = options_for(Collate::kList, 3);
+  options.shuffle_window = 2;
+  check_two_in_turn(shards(200, 4, [](std::uint64_t n) { return 10'000 + n; }, true), options);
 }
 
 }  // namespace

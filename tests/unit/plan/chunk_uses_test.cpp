@@ -33,5 +33,19 @@ TEST(ChunkUses, finishing_what_was_never_planned_changes_nothing) {
   EXPECT_EQ(uses.size(), 1u);
 }
 
+TEST(ChunkUses, walks_are_told_apart_and_can_be_forgotten) {
+  ChunkUses uses;
+  uses.add({3, 1}, std::vector{kA});
+  uses.add({7, 1}, std::vector{kA, kB});
+  uses.add({5, 2}, std::vector{kA});  // another walk, behind the first
+  uses.add({3, 2}, std::vector{kB});
+  EXPECT_EQ(uses.next_beside(kA, {3, 1}), 5u);
+  EXPECT_EQ(uses.next_beside(kB, {3, 1}), 3u) << "the same time, but of the other walk";
+  uses.forget_walk(2);
+  EXPECT_EQ(uses.next_beside(kA, {3, 1}), 7u);
+  EXPECT_EQ(uses.next(kB), 7u);
+  EXPECT_EQ(uses.size(), 3u);
+}
+
 }  // namespace
 }  // namespace penstock

@@ -1,0 +1,12 @@
+// A finished batch, as the user gets it.
+#pragma once
+
+#include "batch/slot_layout.h"
+#include "penstock/loader.h"
+#include "pipeline/scheduler.h"
+
+namespace penstock {
+
+void hand_over(const SlotLayout& layout, FinishedBatch& batch, Batch& out);
+
+}  // namespace penstock

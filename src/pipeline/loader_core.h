@@ -1,0 +1,117 @@
+// The books of a loader: which epoch comes next, which are under way, what was delivered and what it took.
+// The loader and its epochs share it.
+//
+// Thread-safe. Its mutex is never held while anything is waited for, made or read.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "penstock/loader.h"
+#include "pipeline/engine.h"
+
+namespace penstock {
+
+// One epoch that was started. Guarded by the mutex of its LoaderCore, but for what is const.
+struct EpochRecord {
+  EpochRecord(EpochTask task_, std::shared_ptr<Engine> engine_)
+      : task(std::move(task_)),
+        engine(std::move(engine_)) {
+    stats.epoch = task.epoch;
+  }
+
+  const EpochTask task;
+  std::shared_ptr<Engine> engine;  // until it is over
+  std::shared_ptr<RunningEpoch> run;
+  std::uint64_t number = 0;     // of all that were started
+  std::uint64_t delivered = 0;  // batches
+  EpochStats stats;             // the times of workers come from the scheduler
+  StageStats deliver;
+  Clock::time_point began = Clock::now();
+  bool is_over = false;
+  std::optional<Error> ended_by;  // what next() answers from now on
+};
+
+class LoaderCore {
+ public:
+  LoaderCore(SourcePtr source, LoaderParts parts);
+
+  Result<std::shared_ptr<EpochRecord>> start_epoch();
+  Result<Epoch::Next> next(const std::shared_ptr<EpochRecord>& record, Batch& out,
+                           std::chrono::milliseconds patience);
+  void close_epoch(EpochRecord& record);
+
+  std::uint64_t batches_per_epoch() const;
+  void set_epoch(std::uint64_t epoch);
+  Status set_sampler(std::shared_ptr<const std::vector<std::uint64_t>> indices);
+  Status set_ranks(std::uint32_t rank, std::uint32_t world_size, std::uint32_t local_ranks);
+  Status read_content();
+  LoaderState state() const;
+  Status load_state(const LoaderState& state);
+  LoaderStats stats() const;
+  std::vector<BatchField> sample_fields() const { return sample_fields_; }
+  const Source& source() const { return *source_; }
+  void close();
+
+ private:
+  // Where an epoch came to its end, what is to be cancelled without the lock.
+  struct Ended {
+    std::shared_ptr<Engine> engine;
+    std::shared_ptr<RunningEpoch> run;
+    void cancel() const { engine->scheduler.cancel(*run); }
+  };
+
+  void adopt(const std::shared_ptr<Engine>& engine);
+  Result<std::shared_ptr<Engine>> current_engine();
+  Status check_carries_one_more(const Engine& engine) const;
+  void retire_engine();
+  Ended end_epoch(EpochRecord& record);
+  std::vector<Ended> end_all_epochs(const std::string& why);
+  Status check_state(const LoaderState& state) const;
+  Status count(EpochRecord& record, const FinishedBatch& batch);
+  std::uint64_t epoch_positions() const;
+  RankSlice slice_from(std::uint64_t position, std::uint64_t size) const;
+  EpochStats stats_of(const EpochRecord& record) const;
+
+  const SourcePtr source_;
+  const std::vector<BatchField> sample_fields_;
+  const Clock::time_point constructed_ = Clock::now();
+  std::mutex starting_;  // one start at a time, taken before mutex_; making an engine takes a while
+
+  mutable std::mutex mutex_;
+  LoaderOptions options_;
+  OrderSpec order_;
+  std::shared_ptr<Engine> engine_;  // nothing: to be made before the next epoch
+  bool is_closed_ = false;
+  std::uint64_t next_epoch_ = 0, next_position_ = 0;
+  std::optional<std::uint64_t> loaded_bucket_run_;
+  std::uint64_t content_ = 0;  // 0: not read yet
+  // Of the state: the epoch that delivered last, unless another was set since.
+  std::shared_ptr<EpochRecord> last_;
+  bool is_moved_ = false;
+
+  std::uint64_t started_ = 0;
+  std::vector<std::shared_ptr<EpochRecord>> running_;
+  struct FinishedEpoch {
+    std::uint64_t number = 0;
+    EpochStats stats;
+  };
+  std::vector<FinishedEpoch> finished_;
+  Counts totals_;
+  StageStats deliver_;
+  double first_batch_seconds_ = 0;
+  std::vector<Error> errors_;
+  // Of engines that are gone.
+  WorkerStats workers_before_;
+  ChunkStats chunks_before_;
+  std::vector<TierState> tiers_before_;
+  // Of the last engine.
+  std::string cache_form_, tuning_;
+  std::shared_ptr<Ledger> ledger_;
+  std::uint64_t prefetch_ = 0;
+  unsigned threads_ = 0;
+};
+
+}  // namespace penstock

@@ -1,0 +1,70 @@
+// One epoch under way, as the scheduler sees it: which of its batches are open, who works on them, and who
+// waits for them.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/stats.h"
+#include "batch/batch_contents.h"
+#include "order/epoch_order.h"
+#include "order/rank_slice.h"
+#include "pipeline/epoch_reads.h"
+
+namespace penstock {
+
+// What is to be done: one epoch, or what is left of one.
+struct EpochTask {
+  std::uint64_t epoch = 0;
+  std::shared_ptr<const EpochOrder> order;
+  RankSlice slice;
+};
+
+struct OpenBatch {
+  PositionRange range;
+  std::shared_ptr<BatchContents> contents = std::make_shared<BatchContents>();
+  // Guarded by the scheduler's mutex.
+  std::uint64_t claimed = 0, done = 0;
+  unsigned workers = 0;                // that are at work on it
+  std::vector<std::uint64_t> put_off;  // samples to be made when this batch is the next to leave
+  bool is_complete = false;            // padded, where it is to be
+  bool is_being_completed = false;
+
+  std::mutex trouble;  // errors are rare: a mutex of their own
+  std::vector<bool> left_out;
+  std::vector<Error> errors;
+  std::uint64_t replaced = 0;
+  bool failed = false;
+  std::optional<Error> too_large;  // nobody's fault but the batch's
+
+  bool is_made() const { return done == range.count; }
+  bool is_ready() const { return is_made() && is_complete; }
+};
+
+// Guarded by the scheduler's mutex, but for the task, which never changes, and the reads, which are
+// thread-safe and stay until no worker is at work on the epoch.
+struct RunningEpoch {
+  explicit RunningEpoch(EpochTask task_) : task(std::move(task_)), to_open(task.slice.batches()) {}
+
+  const EpochTask task;
+  std::unique_ptr<EpochReads> reads;
+  std::deque<std::shared_ptr<OpenBatch>> batches;  // in order of delivery
+  std::uint64_t next_to_open = 0, to_open = 0;
+  unsigned workers = 0;       // that are at work on it
+  std::uint64_t asked_at = 0;  // since when somebody waits for its next batch; 0: nobody does
+  bool is_cancelled = false;
+  bool is_out_of_memory = false;  // not one batch could be opened
+  bool is_refused = false;        // other epochs hold the memory that its next batch needs
+  WorkerStats spent;
+  std::condition_variable batch_ready;
+
+  bool is_handed_out() const { return batches.empty() && next_to_open >= to_open; }
+  // Somebody waits for a batch that is not there yet.
+  bool is_waited_for() const { return asked_at > 0 && (batches.empty() || !batches.front()->is_ready()); }
+};
+
+}  // namespace penstock
