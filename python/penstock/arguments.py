@@ -25,16 +25,21 @@ def whole_number(name: str, value: Any, least: int | None = None, most: int = 2*
     return number
 
 
-def number(name: str, value: Any, least: float = -math.inf, most: float = math.inf) -> float:
-    """A finite number."""
+def any_number(name: str, value: Any) -> float:
+    """A number, infinity and not-a-number included."""
     if isinstance(value, (bool, str, bytes)):
         raise TypeError(f"{name}={shown(value)}: wants a number")
     try:
-        result = float(value)
+        return float(value)
     except (TypeError, ValueError):
         raise TypeError(f"{name}={shown(value)}: wants a number") from None
     except OverflowError:
         raise ValueError(f"{name}={shown(value)} is too large") from None
+
+
+def number(name: str, value: Any, least: float = -math.inf, most: float = math.inf) -> float:
+    """A finite number."""
+    result = any_number(name, value)
     if not math.isfinite(result):
         raise ValueError(f"{name}={value!r}: wants a finite number")
     if not least <= result <= most:

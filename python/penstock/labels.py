@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING, Any, Sequence
 
-from .arguments import did_you_mean, shown
+from .arguments import any_number, did_you_mean, shown
 from .errors import UsageError
 
 if TYPE_CHECKING:
@@ -86,9 +86,4 @@ def sampling_weights(weights: Any, source: Source) -> Sequence[float] | None:
         return balanced_weights(source)
     if not hasattr(weights, "__iter__"):
         raise TypeError(f'weights={shown(weights)}: wants "balanced", or a number for each sample')
-    try:
-        return [float(weight) for weight in weights]
-    except (TypeError, ValueError):
-        raise TypeError("weights: wants a number for each sample") from None
-    except OverflowError:
-        raise ValueError("weights: a weight is too large") from None
+    return [any_number("weights", weight) for weight in weights]

@@ -10,7 +10,7 @@ import weakref
 from typing import Any, Callable, Iterator, Mapping, Sequence, Union
 
 from . import _core
-from .arguments import plain_type_errors, shown, text, whole_number
+from .arguments import any_number, plain_type_errors, shown, text, whole_number
 from .cache import Cache, make_cache
 from .errors import Error, UsageError
 from .labels import sampling_weights
@@ -129,8 +129,8 @@ class Loader:
                 drop_last=bool(drop_last), rank=self._slice_rank, world_size=self._slice_world,
                 local_ranks=self._ranks.local_ranks, threads=_threads(threads),
                 prefetch=0 if prefetch is None else _count("prefetch", prefetch),
-                memory=0 if memory is None else parse_bytes(memory), on_error=on_error, max_skip=_number("max_skip", max_skip),
-                collate="list" if callable(collate) else collate, pad_value=_number("pad_value", pad_value),
+                memory=0 if memory is None else parse_bytes(memory), on_error=on_error, max_skip=any_number("max_skip", max_skip),
+                collate="list" if callable(collate) else collate, pad_value=any_number("pad_value", pad_value),
                 bucket_by=bucket_by if isinstance(bucket_by, str) else "",
                 bucket_lengths=_bucket_lengths(bucket_by),
                 dtype=dtype, layout="NHWC" if self._channels_last else layout,
@@ -423,15 +423,6 @@ def _slice_of(ranks: Ranks, sampler: Any) -> tuple[int, int]:
 
 def _count(keyword: str, value: Any, least: int = 1) -> int:
     return whole_number(keyword, value, least)
-
-
-def _number(keyword: str, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{keyword}={shown(value)}: wants a number") from None
-    except OverflowError:
-        raise ValueError(f"{keyword}={shown(value)} is too large") from None
 
 
 def _field_names(fields: Any) -> tuple[list[str], dict[str, str]]:

@@ -9,7 +9,7 @@ import time
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, Union
 
 from . import _core
-from .arguments import flag, number, shown, text, text_mapping, whole_number
+from .arguments import any_number, flag, shown, text, text_mapping, whole_number
 from .arguments import path as path_argument
 from .errors import UsageError
 from .labels import class_of_each, field_values, label_field
@@ -259,7 +259,7 @@ def Mix(sources: Sequence[Union[str, os.PathLike, Source]], weights: Sequence[fl
         return Source(_core.mix_sources(handles, []))
     if isinstance(weights, (str, bytes, Mapping)) or not hasattr(weights, "__iter__"):
         raise TypeError(f"weights={shown(weights)}: wants a number for each source")
-    shares = [number("weights", weight, 0) for weight in weights]
+    shares = [any_number("weights", weight) for weight in weights]
     return Source(_core.mix_sources(handles, shares), listed=_core.mix_sources(handles, []))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from typing import Any, Iterable
 
@@ -37,19 +38,18 @@ _NEEDLESS = {
     "in_order": "batches always come in order",
 }
 
-_BY_MAP = "ps.Map(function), with your function of a NumPy array"
-
-# Classes of torchvision that have no namesake here.
-_STEPS = {
-    "ToTensor": "nothing: batches are tensors already; ps.Normalize(0, 1) divides by 255",
-    "PILToTensor": "nothing: batches are tensors already",
-    "ToImage": "nothing: images are decoded already",
-    "ToPILImage": "nothing: steps work on decoded images",
-    "ConvertImageDtype": 'ps.Cast("float32"), or ps.Normalize(0, 1) for values from 0 to 1',
-    "ToDtype": 'ps.Cast("float32"), or ps.Normalize(0, 1) for values from 0 to 1',
-    "Grayscale": 'ps.Decode("L") as the first step',
-    "Lambda": "ps.Map(function)",
-    "Identity": "nothing",
+# Classes of torchvision that have no namesake here: what does the same, and those that have nothing to do here.
+_OTHER_STEPS = {
+    "ConvertImageDtype": "ps.Normalize(0, 1)",
+    "ToDtype": "ps.Normalize(0, 1)",
+    "Grayscale": 'ps.Decode("L")',
+}
+_NEEDLESS_STEPS = {
+    "ToTensor": "batches are tensors already, and ps.Normalize divides by 255 first",
+    "PILToTensor": "batches are tensors already",
+    "ToImage": "images are decoded already",
+    "ToPILImage": "steps work on decoded images",
+    "Identity": "it does nothing",
 }
 
 
@@ -86,31 +86,50 @@ def _what_to_write(step: Any) -> str:
     if isinstance(step, transforms.Derive):
         return 'Derive makes a field of its own; write transform={"image": [...], "small": ps.Derive("image", [...])}'
     if _is_composition(step):
-        inside = ", ".join(_instead_of(one) for one in getattr(step, "transforms", step))
-        return f"{name} is not a penstock transform; write a list instead of it: [{inside}]"
-    if isinstance(step, (str, bytes)):
-        return (f"{step!r} is not a penstock transform" +
-                (did_you_mean(step, transforms.__all__) if isinstance(step, str) else ""))
+        steps = [one for one in getattr(step, "transforms", step) if type(one).__name__ not in _NEEDLESS_STEPS]
+        return (f"{name} is not a penstock transform; write a list of steps instead: "
+                f"[{', '.join(map(_instead_of, steps))}]")
+    if isinstance(step, str):
+        return f"{step!r} is not a penstock transform{did_you_mean(step, transforms.__all__)}"
     if isinstance(step, (list, tuple)):
         return f"{shown(step)} is a list inside the list of steps; write its steps one after another"
     if inspect.isroutine(step):
         return f"{getattr(step, '__qualname__', name)} is a function; put it into penstock.Map(function)"
+    if name in _NEEDLESS_STEPS:
+        return f"{name} can be left out: {_NEEDLESS_STEPS[name]}"
     if callable(step):
-        return f"{name} is not a penstock transform; write {_instead_of(step)} (penstock.Map takes any function)"
+        return f"{name} is not a penstock transform; write {_instead_of(step)}"
     return f"{shown(step)} is not a penstock transform"
 
 
 def _instead_of(step: Any) -> str:
+    """Code that does the same, as far as it is known; any function fits into a Map."""
     name = type(step).__name__
     if transforms.is_transform(step):
         return f"ps.{step!r}"
-    if advice := _STEPS.get(name):
-        return advice
     if name in transforms.__all__:
-        return f"ps.{name}(...)"
-    return f"ps.Map({getattr(step, '__qualname__', 'function')})" if inspect.isroutine(step) else _BY_MAP
+        return f"ps.{_namesake(step, getattr(transforms, name))}"
+    if getattr(step, "scale", None) is False:  # ToDtype that leaves values as they are
+        return 'ps.Cast("float32")'
+    return _OTHER_STEPS.get(name, "ps.Map(function) with a function of a NumPy array")
+
+
+def _namesake(step: Any, cls: Any) -> str:
+    """The call of our class with the arguments of a foreign object of the same name."""
+    arguments = {}
+    for field in dataclasses.fields(cls):
+        value = getattr(step, field.name, None)
+        value = getattr(value, "value", value)  # torchvision's interpolations are an enum
+        if value is not None:
+            arguments[field.name] = value
+    try:
+        return repr(cls(**arguments))
+    except (TypeError, ValueError):
+        return f"{cls.__name__}(...)"
 
 
 def _is_composition(value: Any) -> bool:
-    """torchvision's Compose and its like have their steps as `transforms`."""
-    return isinstance(getattr(value, "transforms", None), (list, tuple)) or type(value).__name__ == "Sequential"
+    """torchvision's Compose has its steps as `transforms`; so have RandomApply and its like, which are no lists."""
+    name = type(value).__name__
+    return name == "Sequential" or (isinstance(getattr(value, "transforms", None), (list, tuple))
+                                    and not name.startswith("Random"))

@@ -319,8 +319,13 @@ def makes_image(value: Any) -> bool:
 
 
 def engine_steps(field_steps: Sequence[tuple[str, Sequence[Transform], str]]) -> list[tuple[str, list[Any], str]]:
-    """(name, steps, derived from) of each field, with the steps as the engine takes them."""
-    return [(name, [step._engine_step() for step in steps], derived_from) for name, steps, derived_from in field_steps]
+    """(name, steps, derived from) of each field, with the steps as the engine takes them.
+
+    A step that stands in the lists of several fields becomes one step of the engine, which tells steps apart by
+    identity: a Map that sees several fields runs once for all of them.
+    """
+    made = {id(step): step._engine_step() for _, steps, _ in field_steps for step in steps}
+    return [(name, [made[id(step)] for step in steps], derived_from) for name, steps, derived_from in field_steps]
 
 
 def dtype_name(argument: str, dtype: Any) -> str:

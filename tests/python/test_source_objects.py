@@ -336,6 +336,7 @@ def test_sources_have_signatures_and_help():
     assert list(inspect.signature(ps.Source.split).parameters) == ["self", "fraction", "seed", "stratify"]
 
 
+@pytest.mark.slow  # another interpreter imports torch
 def test_a_reader_does_not_keep_the_interpreter_from_ending(numbers):
     program = "import sys, penstock as ps; kept = ps.Npy(sys.argv[1]); print(int(kept[7][0]))"
     done = subprocess.run([sys.executable, "-c", program, str(numbers)], capture_output=True, text=True, timeout=60)

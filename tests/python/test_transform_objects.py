@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from penstock.transforms import Transform
+from penstock.transforms import Transform, engine_steps
 
 
 def halve(array):
@@ -109,6 +109,12 @@ def test_a_pickled_transform_makes_the_same_batches(photos):
         with ps.Loader(photos, batch_size=8, transform=transform, seed=3, output="numpy") as loader:
             batches.append(next(iter(loader)))
     np.testing.assert_array_equal(*batches)
+
+
+def test_a_step_of_several_fields_is_one_step_of_the_engine():
+    shared, own = ps.Map(halve), ps.Map(halve)
+    (_, first, _), (_, second, _) = engine_steps([("image", [shared, own], ""), ("mask", [shared], "")])
+    assert first[0] is second[0] and first[1] is not first[0]
 
 
 @pytest.mark.parametrize("call, error, words", [
