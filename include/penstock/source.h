@@ -72,6 +72,7 @@ struct ArrayLayout {
   std::vector<std::byte> header;  // bytes before the data of each sample; empty: none
   // Which axis counts channels: -1: none does; nothing: the first or the last, whichever fits.
   std::optional<int> channel_axis;
+  bool is_time = false;  // int64 nanoseconds since 1970; the least number is no time (NaT)
 };
 
 // What a record says about a field.

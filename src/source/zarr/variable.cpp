@@ -10,6 +10,7 @@
 
 #include "base/nearest_name.h"
 #include "source/zarr/fill_value.h"
+#include "source/zarr/time_array.h"
 
 namespace penstock {
 namespace {
@@ -104,6 +105,22 @@ Status check_signedness(const ZarrArray& array) {
 bool is_meant(const std::string& dimension, const ZarrArray& array, std::size_t axis) {
   const bool has_name = axis < array.dimensions.size() && !array.dimensions[axis].empty();
   return dimension == (has_name ? array.dimensions[axis] : std::to_string(axis));
+}
+
+// From stored numbers to nanoseconds since 1970.
+Status decode_times(ZarrArray& array) {
+  std::string why_not;
+  auto coding = time_coding_of(array, &why_not);
+  if (!coding) return std::unexpected(std::move(coding).error());
+  if (!*coding)
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("the times of {} cannot be decoded: {}; decode_cf=False gives them as they are stored",
+                            array.name.empty() ? "the array" : array.name, why_not),
+                {array.data->uri(), -1, -1, -1});
+  auto times = make_time_array(array.data, **coding);
+  if (!times) return std::unexpected(std::move(times).error());
+  array.data = std::move(*times);
+  return {};
 }
 
 Result<Chosen> select_on_axis(const Selection& selection, const std::string& dimension, const ZarrArray& array,
@@ -201,6 +218,12 @@ Result<Variable> make_variable(ZarrArray array, Coordinates* coordinates, const 
       chosen = std::move(*selected);
     }
     variable.taken.push_back(std::move(chosen));
+  }
+  if (options.decode_cf && claims_times(array)) {
+    PENSTOCK_CHECK(decode_times(array));
+    variable.is_time = true;
+    variable.array = std::move(array);
+    return variable;
   }
   auto coding = coding_of(array, options);
   if (!coding) return std::unexpected(std::move(coding).error());

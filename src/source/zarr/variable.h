@@ -17,6 +17,7 @@ struct Variable {
   std::vector<Chosen> taken;  // of each axis; of the sample axis: all that samples are made of
   // nullptr: values are as they are stored.
   std::shared_ptr<const ValueCoding> coding;
+  bool is_time = false;  // `array` gives int64 nanoseconds since 1970
 
   // What a sample has of it: the axes other than the sample axis that no selection dropped.
   bool is_axis_of_sample(std::size_t axis) const {
