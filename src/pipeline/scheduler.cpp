@@ -75,10 +75,10 @@ void Scheduler::drop_last(RunningEpoch& run) {
   --run.next_to_open;
 }
 
-std::vector<EpochReads*> Scheduler::reads_of_all() const {
+std::vector<EpochReads*> Scheduler::reads_under_way() const {
   std::vector<EpochReads*> reads;
   for (const RunPtr& run : runs_)
-    if (run->reads) reads.push_back(run->reads.get());
+    if (run->reads && !run->is_cancelled) reads.push_back(run->reads.get());
   return reads;
 }
 
@@ -86,7 +86,7 @@ std::vector<EpochReads*> Scheduler::reads_of_all() const {
 std::unique_ptr<EpochReads> Scheduler::retire(RunningEpoch& run) {
   std::unique_ptr<EpochReads> reads = std::move(run.reads);
   std::erase_if(runs_, [&](const RunPtr& other) { return other.get() == &run; });
-  if (reads) reads = reads_.put_back(std::move(reads), reads_of_all());
+  if (reads) reads = reads_.put_back(std::move(reads), reads_under_way());
   return reads;
 }
 
@@ -116,7 +116,7 @@ Result<std::shared_ptr<RunningEpoch>> Scheduler::start(EpochTask task) {
     const std::lock_guard lock(mutex_);
     if (stopping_) return fail(ErrorCode::kStopped, "the loader is closed");
     if (run->is_handed_out()) return run;
-    auto reads = reads_.take(reads_of_all());
+    auto reads = reads_.take(reads_under_way());
     if (!reads) return std::unexpected(std::move(reads).error());
     run->reads = std::move(*reads);
     run->reads->start(run->task.order, run->task.slice);

@@ -114,7 +114,7 @@ class Scheduler {
   void drop_last(RunningEpoch& run);
   void drop_idle_batches(RunningEpoch& run);
   std::unique_ptr<EpochReads> retire(RunningEpoch& run);
-  std::vector<EpochReads*> reads_of_all() const;
+  std::vector<EpochReads*> reads_under_way() const;
   void wake_workers();
 
   const SamplePlan& plan_;

@@ -71,11 +71,7 @@ StreamBlocks::StreamBlocks(const Source& source, std::shared_ptr<Area> area, con
     : source_(source),
       area_(std::move(area)),
       plan_(plan),
-      most_bytes_(plan.block_bytes) {
-  // The area has room for all decoders that are promised to epochs; blocks of another epoch, which gives
-  // them up as it goes on, may still be in the way of them.
-  if (area_->try_reserve(plan_.decoder_bytes)) decoder_bytes_ = plan_.decoder_bytes;
-}
+      most_bytes_(plan.block_bytes) {}
 
 StreamBlocks::~StreamBlocks() {
   kept_.clear();
@@ -247,6 +243,11 @@ Status StreamBlocks::take_memory(std::uint64_t bytes) {
 
 bool StreamBlocks::try_take_memory(std::uint64_t bytes) {
   const std::lock_guard lock(memory_mutex_);
+  // An epoch that was given up may still hold its memory for a moment.
+  if (decoder_bytes_ < plan_.decoder_bytes) {
+    if (!area_->try_reserve(plan_.decoder_bytes)) return false;
+    decoder_bytes_ = plan_.decoder_bytes;
+  }
   if (live_bytes_ + bytes > most_bytes_ || !area_->try_reserve(bytes)) return false;
   live_bytes_ += bytes;
   return true;

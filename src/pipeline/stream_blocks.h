@@ -104,10 +104,10 @@ class StreamBlocks {
   const Source& source_;
   const std::shared_ptr<Area> area_;
   const StreamPlan plan_;
-  std::uint64_t decoder_bytes_ = 0;  // reserved
-  std::mutex memory_mutex_;          // of its own: blocks are given back under either of the others
+  std::mutex memory_mutex_;  // of its own: blocks are given back under either of the others
   std::condition_variable memory_came_back_;
   std::uint64_t live_bytes_ = 0, most_bytes_ = 0;
+  std::uint64_t decoder_bytes_ = 0;  // reserved, before the first block is read
   std::mutex mutex_;
   std::uint64_t now_ = 0;
   std::stop_source stop_;

@@ -73,5 +73,18 @@ TEST_F(VariableRoomTest, lent_memory_outlives_the_room_s_owner) {
   EXPECT_EQ(ledger->lent(), 0u);
 }
 
+TEST_F(VariableRoomTest, of_two_next_batches_one_may_have_to_wait_for_the_other) {
+  RoomShare other;
+  room->promote(other);
+  EXPECT_EQ(room->take(next, 500), Answer::kYes);
+  EXPECT_EQ(room->take(behind, 300), Answer::kYes);
+  EXPECT_EQ(room->take(other, 201), Answer::kLater) << "never more than the area";
+  EXPECT_TRUE(room->is_short_for_next());
+  room->drop(next);
+  EXPECT_FALSE(room->is_short_for_next());
+  EXPECT_EQ(room->take(other, 500), Answer::kYes);
+  EXPECT_EQ(ledger->used(), 800u);
+}
+
 }  // namespace
 }  // namespace penstock
