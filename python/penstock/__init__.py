@@ -16,11 +16,11 @@ from .cache import Cache
 from .errors import Error, MemoryBudgetError, NotFoundError, UsageError
 from .loader import Loader
 from .array_sources import Patches, Zarr
-from .sources import ImageFolder, Manifest, Mix, Npy, Source, Tar, TFRecord, open_source
+from .sources import Files, ImageFolder, Manifest, Mix, Npy, Source, Tar, TFRecord, open_source
 from .transforms import *  # noqa: F403
 from .transforms import __all__ as _transforms
 
-__all__ = ["Loader", "Cache", "Source", "ImageFolder", "Tar", "TFRecord", "Manifest", "Npy", "Zarr", "Patches", "Mix",
+__all__ = ["Loader", "Cache", "Source", "ImageFolder", "Files", "Tar", "TFRecord", "Manifest", "Npy", "Zarr", "Patches", "Mix",
            "open_source", "Error", "UsageError", "NotFoundError", "MemoryBudgetError", "__version__", *_transforms]
 
 if _level := _os.environ.get("PENSTOCK_LOG"):

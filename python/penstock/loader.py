@@ -12,6 +12,7 @@ from typing import Any, Callable, Iterator, Mapping, Sequence, Union
 from . import _core
 from .cache import Cache, make_cache
 from .errors import Error, UsageError
+from .indices import chosen_indices, refuse_booleans
 from .outputs import channels_first, choose_output, converter
 from .ranks import find_ranks
 from .sizes import parse_bytes
@@ -30,8 +31,9 @@ class Loader:
     """Iterates over batches; each ``iter()`` is the next epoch.
 
     ``source``: a path (class folders or a flat folder of images, .npy files, .tar and .tfrecord
-    shards, a .csv or .jsonl table), a glob or brace pattern, or a source object
-    (``penstock.ImageFolder``, ``Tar``, ``TFRecord``, ``Manifest``, ``Npy``, ``Mix``).
+    shards, a .csv or .jsonl table), a glob or brace pattern, a list of these, a list of
+    (path, label) pairs, or a source object (``penstock.ImageFolder``, ``Files``, ``Tar``,
+    ``TFRecord``, ``Manifest``, ``Npy``, ``Mix``).
 
     A batch is a tuple in field order (``images, labels``), a dict where `fields` is a dict, the
     bare array where there is one field and `fields` is not given.
@@ -39,7 +41,8 @@ class Loader:
     Order
         shuffle: False, True (every sample equally likely anywhere), "full" or "window" (windows
         of `shuffle_window` storage units, for data that is read in order). sampler: any sequence
-        of indices, or a torch sampler. weights: sampling weights, with replacement. seed,
+        of indices, a mask (one boolean for each sample), or a torch sampler. weights: sampling
+        weights, with replacement. seed,
         epoch_size (samples an epoch, walking on through the permutation), drop_last.
     Ranks
         rank, world_size: found (torch.distributed, torchrun, an srun step, MPI). batch_size is
@@ -122,7 +125,7 @@ class Loader:
                 self.source._handle, batch_size=_count("batch_size", batch_size), fields=names, renamed=renamed,
                 transforms=field_steps, shuffle=_shuffle_name(shuffle),
                 shuffle_window=0 if shuffle_window is None else _count("shuffle_window", shuffle_window), sampler=indices,
-                weights=None if weights is None else [float(w) for w in weights],
+                weights=_weights(weights),
                 seed=_seed_value(seed), epoch_size=0 if epoch_size is None else _count("epoch_size", epoch_size),
                 drop_last=bool(drop_last), rank=self._slice_rank, world_size=self._slice_world,
                 local_ranks=self._ranks.local_ranks, threads=_threads(threads),
@@ -179,7 +182,7 @@ class Loader:
         elif self._slice_world > 1 and not hasattr(sampler, "__getitem__"):
             raise UsageError("a sampler that draws anew would draw differently on every rank; use shuffle=True or "
                              "weights=, a list, or torch's DistributedSampler")
-        return sampler, _indices(sampler)
+        return sampler, _indices(sampler, len(self.source))
 
     def _fields_to_turn(self, field_steps: list[tuple[str, list, str]], renamed: Mapping[str, str]) -> frozenset[int]:
         """Places of the fields that are images, for channels_last; other arrays keep their shape."""
@@ -200,7 +203,7 @@ class Loader:
             self._sampler.set_epoch(epoch)
         elif self._drawn:
             return
-        self._core.set_sampler(_indices(self._sampler))
+        self._core.set_sampler(_indices(self._sampler, len(self.source)))
 
     # -- epochs ---------------------------------------------------------------------------------
 
@@ -405,11 +408,19 @@ def _dtype_name(dtype: Any) -> str | None:
     return text.removeprefix("torch.")
 
 
-def _indices(sampler: Any) -> list[int]:
-    indices = [int(i) for i in sampler]
+def _indices(sampler: Any, size: int) -> list[int]:
+    indices = chosen_indices(sampler, size, "sampler")
     if any(i < 0 for i in indices):
         raise ValueError("sampler gave a negative index")
     return indices
+
+
+def _weights(weights: Any) -> list[float] | None:
+    if weights is None:
+        return None
+    values = weights.tolist() if hasattr(weights, "tolist") else list(weights)
+    refuse_booleans(values, "weights")
+    return [float(value) for value in values]
 
 
 def _field_steps(transform: Any, source: Source, names: Sequence[str],
