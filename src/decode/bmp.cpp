@@ -174,7 +174,6 @@ class BmpCodec final : public ImageCodec {
   }
 
   Status read_palette(ByteReader& reader, std::size_t entry_bytes) {
-    palette_ = grey_ramp();
     if (colours_ > 65536)
       return fail(ErrorCode::kCorrupt, fmt::format("a BMP palette of {} colours", colours_));
     for (std::size_t i = 0; i < colours_; ++i) {
@@ -184,6 +183,7 @@ class BmpCodec final : public ImageCodec {
       palette_[i] = {std::to_integer<std::uint8_t>(entry[2]), std::to_integer<std::uint8_t>(entry[1]),
                      std::to_integer<std::uint8_t>(entry[0]), 0xFF};
     }
+    fill_up(palette_, std::min<std::size_t>(colours_, palette_.size()));
     return {};
   }
 

@@ -56,11 +56,7 @@ class GifCodec final : public ImageCodec {
     PENSTOCK_CHECK(check_image_size(static_cast<std::uint64_t>(width_), static_cast<std::uint64_t>(height_),
                                     limits_));
     PENSTOCK_CHECK(check_frame_is_whole());
-    palette_ = grey_ramp();
-    if (const ColorMapObject* colours = frame.ColorMap != nullptr ? frame.ColorMap : gif_->SColorMap)
-      for (int i = 0; i < std::min(colours->ColorCount, 256); ++i)
-        palette_[static_cast<std::size_t>(i)] = {colours->Colors[i].Red, colours->Colors[i].Green,
-                                                 colours->Colors[i].Blue, 0xFF};
+    read_palette(frame.ColorMap != nullptr ? frame.ColorMap : gif_->SColorMap);
     return ImageHeader{width_, height_, 1, kLibraryBytes};
   }
 
@@ -150,6 +146,14 @@ class GifCodec final : public ImageCodec {
       at += 1 + length;
     }
     return fail(ErrorCode::kTruncated, "truncated GIF");
+  }
+
+  void read_palette(const ColorMapObject* colours) {
+    const int count = colours == nullptr ? 0 : std::min(colours->ColorCount, 256);
+    for (int i = 0; i < count; ++i)
+      palette_[static_cast<std::size_t>(i)] = {colours->Colors[i].Red, colours->Colors[i].Green,
+                                               colours->Colors[i].Blue, 0xFF};
+    fill_up(palette_, static_cast<std::size_t>(count));
   }
 
   void fill_with_background(const DecodeRequest& request, MutableBytes out) const {

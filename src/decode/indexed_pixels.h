@@ -2,6 +2,7 @@
 // GIF, TIFF and PBM store them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -11,12 +12,12 @@ namespace penstock {
 
 struct Rgbx {
   std::uint8_t red = 0, green = 0, blue = 0, unused = 0xFF;
+  bool operator==(const Rgbx&) const = default;
 };
 
 using Palette = std::array<Rgbx, 256>;
 
-// Every number is its own shade of grey. A palette starts as this, because Pillow shows a number that a
-// file's palette lacks as this shade.
+// Every number is its own shade of grey: files without a palette.
 inline Palette grey_ramp() {
   Palette palette;
   for (std::size_t i = 0; i < palette.size(); ++i) {
@@ -24,6 +25,17 @@ inline Palette grey_ramp() {
     palette[i] = {shade, shade, shade, 0xFF};
   }
   return palette;
+}
+
+// The first `count` colours are those of a file. As in Pillow, numbers beyond them are black, unless the
+// file's colours are shades of grey in order, which Pillow takes for no palette at all.
+inline void fill_up(Palette& palette, std::size_t count) {
+  const Palette ramp = grey_ramp();
+  const auto ends = palette.begin() + static_cast<std::ptrdiff_t>(count);
+  if (std::equal(palette.begin(), ends, ramp.begin()))
+    palette = ramp;
+  else
+    std::fill(ends, palette.end(), Rgbx{});
 }
 
 // The pixel at column `x` of a row with 1, 2, 4 or 8 bits per pixel.

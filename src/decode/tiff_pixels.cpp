@@ -63,7 +63,6 @@ Result<TiffPixels> TiffPixels::make(const Tags& tags) {
   if (!pixels.has_indices()) return pixels;
   if (tags.photometric == kPalette && tags.colours[0] == nullptr) return not_read("without its palette");
   const unsigned most = (1u << tags.bits) - 1;
-  pixels.palette_ = grey_ramp();
   for (unsigned i = 0; i <= most; ++i) {
     if (tags.photometric == kPalette) {
       const auto colour = [&](int c) { return static_cast<std::uint8_t>(tags.colours[c][i] >> 8); };

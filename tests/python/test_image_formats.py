@@ -256,11 +256,11 @@ def plain(values):
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("text", [True, False])
 def test_pnm_of_one_byte(tmp_path, most, channels, text):
-    values = noise((HEIGHT, WIDTH, channels)) % (most + 1)
+    values = noise((HEIGHT, WIDTH, channels)) % np.uint16(most + 1)
     magic = {(1, True): 2, (3, True): 3, (1, False): 5, (3, False): 6}[channels, text]
     path = tmp_path / ("x.pgm" if channels == 1 else "x.ppm")
     path.write_bytes(f"P{magic}\n# made by hand\n{WIDTH} {HEIGHT} # size\n{most}\n".encode()
-                     + (plain(values) if text else values.tobytes()))
+                     + (plain(values) if text else values.astype(np.uint8).tobytes()))
     check(path)
 
 
@@ -317,16 +317,21 @@ def test_small_interlaced_gifs(tmp_path, size):
 
 
 GLOBAL, LOCAL = noise((16, 3), seed=5).tobytes(), noise((32, 3), seed=6).tobytes()
+GREYS = bytes(level for level in range(16) for _ in range(3))
+FRAMES = {
+    "global": {"palette": GLOBAL}, "both": {"palette": GLOBAL, "local": LOCAL}, "local": {"local": LOCAL}, "none": {},
+    "greys": {"palette": GREYS}, "local_greys": {"palette": GLOBAL, "local": GREYS},
+    "transparent": {"palette": GLOBAL, "transparent": 5},
+    "transparent_local": {"palette": GLOBAL, "local": LOCAL, "transparent": 0},
+}
 
 
-@pytest.mark.parametrize("options", [
-    {"palette": GLOBAL}, {"palette": GLOBAL, "local": LOCAL}, {"local": LOCAL}, {},
-    {"palette": GLOBAL, "transparent": 5}, {"palette": GLOBAL, "local": LOCAL, "transparent": 0}], ids=str)
+@pytest.mark.parametrize("colours", FRAMES)
 @pytest.mark.parametrize("screen, place", [((20, 15), (3, 2)), ((12, 10), (0, 0)), ((5, 5), (2, 1)), ((40, 30), (0, 0))])
-def test_a_frame_on_its_canvas(tmp_path, screen, place, options):
+def test_a_frame_on_its_canvas(tmp_path, screen, place, colours):
     path = tmp_path / "x.gif"
     frame = noise((10, 12), seed=1) % 40  # some numbers are beyond the palettes
-    path.write_bytes(gif(screen, frame, place, **options))
+    path.write_bytes(gif(screen, frame, place, **FRAMES[colours]))
     check(path)
 
 
