@@ -320,7 +320,7 @@ GLOBAL, LOCAL = noise((16, 3), seed=5).tobytes(), noise((32, 3), seed=6).tobytes
 GREYS = bytes(level for level in range(16) for _ in range(3))
 FRAMES = {
     "global": {"palette": GLOBAL}, "both": {"palette": GLOBAL, "local": LOCAL}, "local": {"local": LOCAL}, "none": {},
-    "greys": {"palette": GREYS}, "local_greys": {"palette": GLOBAL, "local": GREYS},
+    "greys": {"palette": GREYS},
     "transparent": {"palette": GLOBAL, "transparent": 5},
     "transparent_local": {"palette": GLOBAL, "local": LOCAL, "transparent": 0},
 }
@@ -333,6 +333,14 @@ def test_a_frame_on_its_canvas(tmp_path, screen, place, colours):
     frame = noise((10, 12), seed=1) % 40  # some numbers are beyond the palettes
     path.write_bytes(gif(screen, frame, place, **FRAMES[colours]))
     check(path)
+
+
+def test_a_local_palette_of_greys_goes_before_the_global_one(tmp_path):
+    """Pillow shows the global colours here, against the format."""
+    path = tmp_path / "x.gif"
+    frame = noise((10, 12), seed=1) % 16
+    path.write_bytes(gif((12, 10), frame, (0, 0), palette=GLOBAL, local=GREYS))
+    np.testing.assert_array_equal(load(path), np.repeat(frame[:, :, None], 3, -1))
 
 
 def test_the_first_frame_of_an_animation(tmp_path):
