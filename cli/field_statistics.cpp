@@ -168,7 +168,7 @@ std::string FieldStatistics::describe(const std::vector<std::string>& classes) c
     return head + describe_channels(*channels, field_.kind == FieldKind::kImage);
   if (const auto* counts = std::get_if<ValueCounts>(&statistics_))
     return head + describe_counts(*counts, field_.kind == FieldKind::kMask ? "pixel" : "sample",
-                                  field_.kind == FieldKind::kMask ? std::vector<std::string>() : classes);
+                                  field_.is_class ? classes : std::vector<std::string>());
   const Moments& lengths = std::get<TextLengths>(statistics_).lengths;
   if (lengths.count == 0) return head + "0 samples\n";
   return head + fmt::format("{}, {} to {} {}, mean {:.1f}, std {:.1f}\n", plural(lengths.count, "sample"),
@@ -199,7 +199,7 @@ nlohmann::ordered_json FieldStatistics::to_json(const std::vector<std::string>& 
       json["counts"] = nlohmann::ordered_json::object();
       for (const auto& [value, times] : counts->counts()) json["counts"][fmt::format("{}", value)] = times;
     }
-    if (field_.kind == FieldKind::kInteger && !classes.empty()) json["classes"] = classes;
+    if (field_.is_class) json["classes"] = classes;
   } else {
     json["unit"] = field_.kind == FieldKind::kText ? "characters" : "bytes";
     json["lengths"] = moments_json(std::get<TextLengths>(statistics_).lengths, 1);

@@ -75,11 +75,9 @@ std::vector<ClassCount> count_classes(const Source& source) {
   std::vector<ClassCount> counts;
   for (const std::string& name : source.classes()) counts.push_back({name, 0});
   if (counts.empty()) return counts;
-  std::size_t label = 0;
-  while (label < source.fields().size() && (source.fields()[label].kind != FieldKind::kInteger ||
-                                            source.fields()[label].form != FieldForm::kIndex))
-    ++label;
-  if (label == source.fields().size()) return counts;
+  const auto field = std::ranges::find_if(source.fields(), &FieldInfo::is_class);
+  if (field == source.fields().end()) return counts;
+  const auto label = static_cast<std::size_t>(field - source.fields().begin());
   for (std::uint64_t i = 0; i < source.size(); ++i)
     if (const auto value = static_cast<std::size_t>(std::get<std::int64_t>(source.value(i, label)));
         value < counts.size())
@@ -310,6 +308,8 @@ void print_screen(const Options& options, const Source& source, const Findings& 
   if (source.windows_left_out() > 0)
     fmt::print("  left out   {} windows over gaps in time (--gaps allow takes them)\n",
                with_commas(source.windows_left_out()));
+  if (const LeftOutFiles* left_out = source.left_out())
+    fmt::print("  left out   {}\n", left_out->describe());
   print_classes(findings.classes);
   for (std::size_t i = 0; i < source.fields().size(); ++i) {
     print_field(i, source, findings);
@@ -348,6 +348,11 @@ nlohmann::ordered_json classes_json(const std::vector<ClassCount>& classes) {
   json["smallest"] = smallest->name;
   json["largest"] = largest->name;
   return json;
+}
+
+nlohmann::ordered_json left_out_json(const LeftOutFiles* left_out) {
+  if (left_out == nullptr) return nullptr;
+  return {{"files", left_out->count()}, {"by_ending", left_out->by_ending}, {"example", left_out->example}};
 }
 
 nlohmann::ordered_json errors_json(const std::vector<Error>& errors) {
@@ -390,6 +395,7 @@ void print_json(const Options& options, const Source& source, const Findings& fi
                       {"compressed", source.is_forward_only()},
                       {"broken", errors_json(findings.bad_shards)}};
   json["classes"] = classes_json(findings.classes);
+  json["left_out"] = left_out_json(source.left_out());
   json["arrays"] = nullptr;
   for (std::size_t i = 0; i < findings.arrays.size(); ++i)
     json["arrays"][source.fields()[i].name] = findings.arrays[i].to_json();

@@ -51,6 +51,10 @@ def images():
     for lossless in [False, True]:
         put("webp", f"rgb_{lossless}", encoded(rgb, "WEBP", lossless=lossless))
         put("webp", f"rgba_{lossless}", encoded(rgba, "WEBP", lossless=lossless))
+    targets = {".tif": "tiff_image", ".bmp": "bmp", ".gif": "gif", ".ppm": "pnm", ".pbm": "pnm"}
+    for path in sorted((GOLDEN / "images").iterdir()):
+        if path.suffix in targets:
+            put(targets[path.suffix], path.name, path.read_bytes())
 
 
 def arrays():
@@ -73,10 +77,11 @@ def index():
         return struct.pack("<Q", len(value)) + value
 
     names = b"1.jpg22.jpg"
-    body = b"PENSTIX1" + text(b"root") + b"\0"
+    body = b"PENSTIX2" + text(b"root") + b"\0"
     body += struct.pack("<Q", 2) + text(b"") + struct.pack("<q", 5) + text(b"a") + struct.pack("<q", 6)
     body += struct.pack("<Q", 2) + struct.pack("<IIQq", 0, 5, 100, 1) + struct.pack("<IIQq", 1, 6, 200, 2)
-    put("file_index", "two", body + text(names))
+    left_out = struct.pack("<Q", 2) + text(b"") + struct.pack("<Q", 1) + text(b"txt") + struct.pack("<Q", 3) + text(b"a/LICENSE")
+    put("file_index", "two", body + text(names) + left_out)
 
 
 # As fuzz/codec_chain_fuzz.cpp has them.

@@ -49,6 +49,7 @@ struct FieldInfo {
   FieldKind kind;
   FieldForm form = FieldForm::kFile;
   bool is_everywhere = true;  // every sample has it: part of a batch without being asked for
+  bool is_class = false;      // its numbers are those of classes()
 };
 
 // Bytes of one field of one sample.
@@ -83,6 +84,16 @@ struct RecordValue {
 
 // A value that the index holds.
 using IndexValue = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>>;
+
+// Files of a folder that are no samples because of their ending.
+struct LeftOutFiles {
+  std::map<std::string, std::uint64_t> by_ending;  // "txt", "" for names without an ending; how many
+  std::string example;                             // path of one of them, below the folder
+
+  std::uint64_t count() const;
+  // "9 files were left out: .xyz (7), .txt (2); for example a/b.xyz"
+  std::string describe() const;
+};
 
 // How stored numbers become values (the CF conventions): value = stored * scale + offset.
 struct ValueCoding {
@@ -175,6 +186,9 @@ class Source {
   // Class names in label order; empty where there are none.
   virtual const std::vector<std::string>& classes() const;
 
+  // Nothing where the source is no folder, or where all its files are samples.
+  virtual const LeftOutFiles* left_out() const { return nullptr; }
+
   // Keys and sizes, not paths or times: what resuming must find again.
   virtual std::uint64_t fingerprint() const = 0;
   virtual std::uint64_t stored_bytes() const = 0;
@@ -220,6 +234,9 @@ struct OpenOptions {
   // columns make which fields (none: all, under their own names).
   std::string root;
   std::vector<std::pair<std::string, std::string>> columns;
+  // Between the cells of a .csv or .tsv; 0: a tab for .tsv, else a comma, or whichever of ';' and tab the
+  // first rows agree on where the line of names has no comma.
+  char delimiter = 0;
   // Fields (or columns) that are something else than their names suggest: "image", "mask", "npy",
   // "integer", "text", "json", "bytes", or elements as in "float32[3,224,224]".
   std::map<std::string, std::string> field_kinds;
@@ -236,6 +253,22 @@ struct OpenOptions {
 // flat; one .npy file is an array of samples; .tar and .tfrecord files are shards of one data set;
 // a .csv or .jsonl file names its samples.
 Result<SourcePtr> open_source(const std::string& uri, const OpenOptions& options = {});
+
+// Several paths or patterns as one source, in the order given. Shards and files are put one after
+// another; folders are opened one by one and joined, so their classes must agree.
+Result<SourcePtr> open_source(const std::vector<std::string>& uris, const OpenOptions& options = {});
+
+// Images or .npy files that the caller lists, each with a label. Keys are the paths; relative ones start
+// from the working folder.
+struct LabelledFiles {
+  std::vector<std::string> paths;
+  std::vector<std::int64_t> labels;  // as many as paths
+  std::vector<std::string> classes;  // names of the labels, if they have names
+};
+Result<SourcePtr> open_labelled_files(const LabelledFiles& files, const OpenOptions& options = {});
+
+// The same samples with other names for some fields: {old name, new name}.
+Result<SourcePtr> rename_fields(SourcePtr source, const std::map<std::string, std::string>& new_names);
 
 // The same samples, fewer of them, in the order given.
 Result<SourcePtr> subset(SourcePtr source, std::vector<std::uint64_t> indices);

@@ -18,16 +18,25 @@ using namespace nb::literals;
 namespace penstock::python {
 namespace {
 
-SourceHandle open(const nb::bytes& uri, const std::string& kind, const nb::bytes& masks,
+std::vector<std::string> texts_of(const std::vector<nb::bytes>& names) {
+  std::vector<std::string> texts;
+  texts.reserve(names.size());
+  for (const nb::bytes& name : names) texts.push_back(text_of(name));
+  return texts;
+}
+
+SourceHandle open(const std::vector<nb::bytes>& uris, const std::string& kind, const nb::bytes& masks,
                   const nb::bytes& root, std::vector<std::pair<std::string, std::string>> columns,
-                  std::map<std::string, std::string> field_kinds, bool verify, bool keep_index,
-                  const nb::object& progress, const nb::object& warn) {
+                  std::map<std::string, std::string> field_kinds, const std::string& delimiter, bool verify,
+                  bool keep_index, std::optional<std::vector<std::int64_t>> labels,
+                  std::vector<std::string> classes, const nb::object& progress, const nb::object& warn) {
   OpenOptions options;
   options.kind = kind;
   options.masks = text_of(masks);
   options.root = text_of(root);
   options.columns = std::move(columns);
   options.field_kinds = std::move(field_kinds);
+  options.delimiter = delimiter.empty() ? '\0' : delimiter.front();
   options.verify_checksums = verify;
   options.keep_index = keep_index;
   if (!progress.is_none())
@@ -46,7 +55,10 @@ SourceHandle open(const nb::bytes& uri, const std::string& kind, const nb::bytes
       nb::gil_scoped_acquire gil;
       warn(file_text(text));
     };
-  return open_without_gil([&, name = text_of(uri)] { return open_source(name, options); });
+  return open_without_gil([&, names = texts_of(uris)]() -> Result<SourcePtr> {
+    if (labels) return open_labelled_files({names, std::move(*labels), std::move(classes)}, options);
+    return names.size() == 1 ? open_source(names.front(), options) : open_source(names, options);
+  });
 }
 
 // Every sample's value of an integer field that the index holds; None where it has to be read.
@@ -105,9 +117,14 @@ void bind_sources(nb::module_& m) {
            [](const SourceHandle& self, std::vector<std::uint64_t> indices) {
              return SourceHandle{value_or_raise(subset(self.source, std::move(indices)))};
            })
-      .def("is_drawn", [](const SourceHandle& self) { return self.source->draws() != nullptr; });
-  m.def("open_source", &open, "uri"_a, nb::kw_only(), "kind"_a, "masks"_a, "root"_a, "columns"_a,
-        "field_kinds"_a, "verify"_a, "keep_index"_a, "progress"_a = nb::none(), "warn"_a = nb::none());
+      .def("is_drawn", [](const SourceHandle& self) { return self.source->draws() != nullptr; })
+      .def("rename",
+           [](const SourceHandle& self, const std::map<std::string, std::string>& new_names) {
+             return SourceHandle{value_or_raise(rename_fields(self.source, new_names))};
+           });
+  m.def("open_source", &open, "uris"_a, nb::kw_only(), "kind"_a, "masks"_a, "root"_a, "columns"_a,
+        "field_kinds"_a, "delimiter"_a = "", "verify"_a, "keep_index"_a, "labels"_a = nb::none(),
+        "classes"_a = std::vector<std::string>(), "progress"_a = nb::none(), "warn"_a = nb::none());
   m.def("shuffled", &shuffled, "size"_a, "seed"_a);
   m.def("mix_sources", [](const std::vector<nb::handle>& parts, std::vector<double> weights) {
     std::vector<SourcePtr> sources;

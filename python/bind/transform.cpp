@@ -216,7 +216,8 @@ void bind_transforms(nb::module_& m) {
 
   nb::class_<Cast>(
       m, "Cast",
-      "Converts to another type: \"float32\", \"float16\", \"bfloat16\", \"uint8\", \"int64\", ...")
+      "Converts to another type: \"float32\", \"float16\", \"bfloat16\", \"uint8\", \"int64\", ... Whole-number "
+      "types cut fractions off, and numbers beyond their range become its nearest end (300 is 255 as uint8).")
       .def(
           "__init__",
           [](Cast* self, const std::string& dtype) {

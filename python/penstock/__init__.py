@@ -16,13 +16,13 @@ from .cache import Cache
 from .errors import Error, MemoryBudgetError, NotFoundError, UsageError
 from .loader import Loader
 from .array_sources import Patches, Zarr
-from .sources import ImageFolder, Manifest, Mix, Npy, Source, Tar, TFRecord, open_source
+from .sources import Files, ImageFolder, Manifest, Mix, Npy, Source, Tar, TFRecord, open_source
 from .transforms import (Cast, CenterCrop, ColorJitter, Decode, Derive, Map, Normalize, OneHot, Pad, RandomCrop,
                          RandomFlip3D, RandomHorizontalFlip, RandomResizedCrop, RandomRot90, RandomVerticalFlip,
                          Resize)
 
-__all__ = ["Loader", "Cache", "Source", "ImageFolder", "Tar", "TFRecord", "Manifest", "Npy", "Zarr", "Patches", "Mix",
-           "open_source", "Error", "UsageError", "NotFoundError", "MemoryBudgetError", "__version__",
+__all__ = ["Loader", "Cache", "Source", "ImageFolder", "Files", "Tar", "TFRecord", "Manifest", "Npy", "Zarr", "Patches",
+           "Mix", "open_source", "Error", "UsageError", "NotFoundError", "MemoryBudgetError", "__version__",
            "Cast", "CenterCrop", "ColorJitter", "Decode", "Derive", "Map", "Normalize", "OneHot", "Pad", "RandomCrop",
            "RandomFlip3D", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRot90", "RandomVerticalFlip", "Resize"]
 

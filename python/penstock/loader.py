@@ -13,6 +13,7 @@ from . import _core
 from .arguments import any_number, plain_type_errors, shown, text, whole_number
 from .cache import Cache, make_cache
 from .errors import Error, UsageError
+from .indices import chosen_indices
 from .labels import sampling_weights
 from .outputs import channels_first, choose_output, converter
 from .ranks import Ranks, find_ranks
@@ -32,8 +33,9 @@ class Loader:
     One that is dropped gives its batches back at once.
 
     ``source``: a path (class folders or a flat folder of images, .npy files, .tar and .tfrecord
-    shards, a .csv or .jsonl table), a glob or brace pattern, or a source object
-    (``penstock.ImageFolder``, ``Tar``, ``TFRecord``, ``Manifest``, ``Npy``, ``Mix``).
+    shards, a .csv or .jsonl table), a glob or brace pattern, a list of these, a list of
+    (path, label) pairs, or a source object (``penstock.ImageFolder``, ``Files``, ``Tar``,
+    ``TFRecord``, ``Manifest``, ``Npy``, ``Mix``).
 
     A batch is a tuple in field order (``images, labels``), a dict where `fields` is a dict, the
     bare array where there is one field and `fields` is not given.
@@ -41,9 +43,9 @@ class Loader:
     Order
         shuffle: False, True (every sample equally likely anywhere), "full" or "window" (windows
         of `shuffle_window` storage units, for data that is read in order). sampler: any sequence
-        of indices, or a torch sampler. weights: sampling weights, with replacement, or "balanced"
-        (every class comes equally often). seed, epoch_size (samples an epoch, walking on through
-        the permutation), drop_last.
+        of indices, a mask (one boolean for each sample), or a torch sampler. weights: sampling
+        weights, with replacement, or "balanced" (every class comes equally often). seed,
+        epoch_size (samples an epoch, walking on through the permutation), drop_last.
     Ranks
         rank, world_size: found (torch.distributed, torchrun, an srun step, MPI), again at the start of
         each epoch. batch_size is per rank; every rank gets the same number of batches.
@@ -192,7 +194,7 @@ class Loader:
         if hasattr(sampler, "__next__"):
             raise TypeError("sampler: wants something that can be gone through every epoch, such as a list or a torch "
                             "sampler, not an iterator")
-        return sampler, _indices(sampler)
+        return sampler, _indices(sampler, len(self.source))
 
     def _fields_to_turn(self, field_steps: list[tuple[str, list, str]], renamed: Mapping[str, str]) -> frozenset[int]:
         """Places of the fields that are images, for channels_last; other arrays keep their shape."""
@@ -213,7 +215,7 @@ class Loader:
             self._sampler.set_epoch(epoch)
         elif self._drawn:
             return
-        self._core.set_sampler(_indices(self._sampler))
+        self._core.set_sampler(_indices(self._sampler, len(self.source)))
 
     # -- epochs ---------------------------------------------------------------------------------
 
@@ -474,10 +476,10 @@ def _shuffle_name(shuffle: Union[bool, str]) -> str:
     raise ValueError(f'shuffle={shuffle!r}: wants True, False, "full" or "window"')
 
 
-def _indices(sampler: Any) -> list[int]:
+def _indices(sampler: Any, size: int) -> list[int]:
     if not hasattr(sampler, "__iter__") and not hasattr(sampler, "__getitem__"):
-        raise TypeError(f"sampler={shown(sampler)}: wants a sequence of indices, or a torch sampler")
-    indices = [whole_number("sampler: index", i) for i in sampler]
+        raise TypeError(f"sampler={shown(sampler)}: wants a sequence of indices, a mask, or a torch sampler")
+    indices = chosen_indices(sampler, size, "sampler")
     if any(i < 0 for i in indices):
         raise ValueError("sampler gave a negative index")
     return indices

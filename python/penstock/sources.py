@@ -12,12 +12,16 @@ from . import _core
 from .arguments import any_number, flag, shown, text, text_mapping, whole_number
 from .arguments import path as path_argument
 from .errors import UsageError
+from .indices import chosen_indices
 from .labels import class_of_each, field_values, label_field
 from .recipe import Recipe, recorded, remake, without_secrets
 from .sample_reader import SampleReader
 from .splitting import divide, divide_by_class, part_sizes
 
 log = logging.getLogger("penstock")
+
+# One path, glob or brace pattern, or several in the order in which their samples come.
+Paths = Union[str, os.PathLike, Sequence[Union[str, os.PathLike]]]
 
 _QUIET_SECONDS = 1.0  # a scan that takes longer shows what it is doing
 
@@ -27,7 +31,7 @@ class Source:
 
     ``len(source)``, ``source.fields``, ``source.classes`` and ``source.key(i)`` describe it;
     ``source[i]`` is one decoded sample, so that a source is a data set for torch's DataLoader too;
-    ``subset``, ``split`` and ``filter`` make smaller ones.
+    ``subset``, ``split`` and ``filter`` make smaller ones; ``rename`` gives fields other names.
 
     A source can be pickled: unpickling opens the data again, in whichever process does it. The pickle holds all
     arguments that the source was made with.
@@ -117,8 +121,9 @@ class Source:
         return self._handle.key(index % len(self))
 
     @recorded
-    def subset(self, samples: Union[float, Iterable[int]]) -> "Source":
-        """The first fraction of the samples (a float up to 1), or those with these indices."""
+    def subset(self, samples: Union[float, Iterable[int], Iterable[bool]]) -> "Source":
+        """Some of the samples: the first fraction (a float up to 1), those with these indices, or those where a mask
+        is true (one boolean for each sample)."""
         if isinstance(samples, float):
             if not 0 < samples <= 1:
                 raise ValueError(f"subset({samples}): a fraction is above 0 and at most 1")
@@ -127,12 +132,18 @@ class Source:
             raise TypeError(f"subset({shown(samples)}): wants a fraction, such as 0.1, or a sequence of indices")
         size = len(self)
         indices = []
-        for sample in samples:
-            index = whole_number("subset index", sample)
+        for index in chosen_indices(samples, size, "subset"):
             if not -size <= index < size:
                 raise ValueError(f"subset index {index}, the source has {size} samples")
             indices.append(index % size)
         return Source(self._handle.subset(indices))
+
+    @recorded
+    def rename(self, names: Mapping[str, str]) -> "Source":
+        """The same samples with other names for some fields: ``source.rename({"jpg": "image", "cls": "label"})``."""
+        if not isinstance(names, Mapping) or not all(isinstance(name, str) for pair in names.items() for name in pair):
+            raise TypeError(f'rename({shown(names)}): wants {{"old name": "new name"}}')
+        return Source(self._handle.rename(dict(names)))
 
     @recorded
     def split(self, fraction: Union[float, Sequence[Union[int, float]]], seed: int = 0, *,
@@ -190,26 +201,44 @@ class Source:
 
 
 @recorded
-def ImageFolder(path: Union[str, os.PathLike], masks: Union[str, os.PathLike, None] = None, *,
-                keep_index: bool = True) -> Source:
-    """Images (jpg, png, webp) below a folder, or matching a pattern.
+def ImageFolder(path: Paths, masks: Union[str, os.PathLike, None] = None, *, keep_index: bool = True) -> Source:
+    """Images (jpg, png, webp, tif, bmp, gif, ppm, pgm, pbm, pnm) below a folder, or matching a pattern.
 
     Folders right below `path` are classes, sorted by name: fields ``image, label``. A folder
     without folders is flat: field ``image``. With `masks`, a folder that holds a mask for each
     image under the same name (its ending may differ), there is also ``mask``.
+
+    Hidden files, hidden folders and ``__MACOSX`` are passed over; files with other endings are left out with
+    one warning. A class without images keeps its number, with a warning. A list of folders (with the same
+    classes), patterns or files is read in the order given.
     """
     return _open(path, kind="images", masks=masks, keep_index=keep_index)
 
 
 @recorded
-def Npy(path: Union[str, os.PathLike], *, keep_index: bool = True) -> Source:
-    """One big .npy file (a sample an entry of the first axis), or .npy files, one a sample."""
+def Files(files: Sequence[Any]) -> Source:
+    """Images or .npy files that you list: ``Files([("a.jpg", 0), ("b.jpg", 1)])`` or ``Files(["a.jpg", "b.jpg"])``.
+
+    Labels are whole numbers, or names of classes, which are sorted and counted from 0 (``source.classes``). Relative
+    paths start from the working folder. The key of a sample is its path as given. For more columns than a label, or
+    labels with fractions, write a table and open it by ``Manifest``.
+    """
+    if isinstance(files, (str, os.PathLike, Mapping)) or not hasattr(files, "__iter__"):
+        raise TypeError(f"Files({shown(files)}): wants a list of paths, or of (path, label) pairs")
+    files = list(files)
+    return _open_pairs(files) if _are_pairs(files) else _open(files)
+
+
+@recorded
+def Npy(path: Paths, *, keep_index: bool = True) -> Source:
+    """One big .npy file (each entry of its first axis is a sample), or several .npy files, each of them a sample:
+    a folder, a pattern, or a list."""
     return _open(path, kind="npy", keep_index=keep_index)
 
 
 @recorded
-def Tar(path: Union[str, os.PathLike], *, kinds: Mapping[str, str] | None = None, keep_index: bool = True) -> Source:
-    """Tar shards by the WebDataset convention: a file, a glob or brace pattern, or a folder of shards.
+def Tar(path: Paths, *, kinds: Mapping[str, str] | None = None, keep_index: bool = True) -> Source:
+    """Tar shards by the WebDataset convention: a file, a glob or brace pattern, a folder of shards, or a list of these.
 
     Files whose names agree up to the first dot are one sample; the rest of the name is the field: ``jpg``, ``cls``,
     ``seg.png``, ``json``. Images, .npy, .npz (a field an array: ``npz/weights``), .cls, .txt and .json are decoded,
@@ -222,10 +251,11 @@ def Tar(path: Union[str, os.PathLike], *, kinds: Mapping[str, str] | None = None
 
 
 @recorded
-def TFRecord(path: Union[str, os.PathLike], *, kinds: Mapping[str, str] | None = None, verify: bool = True,
+def TFRecord(path: Paths, *, kinds: Mapping[str, str] | None = None, verify: bool = True,
              keep_index: bool = True) -> Source:
-    """TFRecord shards of tf.train.Example or SequenceExample: a field a feature.
+    """TFRecord shards of tf.train.Example or SequenceExample: each feature is a field.
 
+    `path` is a file, a glob or brace pattern, a folder of shards, or a list of these.
     `verify` checks the checksums of every record that is read. `kinds` says what a feature is where its first values
     do not tell: ``{"mask": "mask", "embedding": "float32[512]"}``.
     """
@@ -234,14 +264,19 @@ def TFRecord(path: Union[str, os.PathLike], *, kinds: Mapping[str, str] | None =
 
 @recorded
 def Manifest(path: Union[str, os.PathLike], *, root: Union[str, os.PathLike, None] = None,
-             kinds: Mapping[str, str] | None = None, **fields: str) -> Source:
-    """A table of samples, CSV, TSV or JSON lines: paths and values, a row each.
+             kinds: Mapping[str, str] | None = None, delimiter: str | None = None, **fields: str) -> Source:
+    """A table of samples, CSV, TSV or JSON lines: paths and values, one sample per row.
 
     ``Manifest("train.csv", image="path", label="class")`` makes the fields image and label of those columns; without
     such keywords every column is a field. Columns of paths to images or .npy files are read, relative to the table's
     folder or to `root` (which they may not leave); names of classes under "label" or "class" become numbers.
+
+    The cells of a .csv are separated by commas. Where the line of names has none, semicolons or tabs are found by
+    themselves; `delimiter` says it where that is not so.
     """
-    return _open(path, kind="manifest", root=root, kinds=kinds, columns=fields)
+    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter.encode()) != 1):
+        raise ValueError(f"delimiter={shown(delimiter)}: wants one letter, such as \";\"")
+    return _open(path, kind="manifest", root=root, kinds=kinds, columns=fields, delimiter=delimiter or "")
 
 
 @recorded
@@ -264,15 +299,56 @@ def Mix(sources: Sequence[Union[str, os.PathLike, Source]], weights: Sequence[fl
 
 
 @recorded
-def open_source(source: Union[str, os.PathLike, Source], kind: str | None = None) -> Source:
-    """A path, glob or brace pattern to a Source; a Source is returned as it is."""
-    return source if isinstance(source, Source) else _open(source, kind="" if kind is None else kind)
+def open_source(source: Union[Paths, Source], kind: str | None = None) -> Source:
+    """A path, glob or brace pattern, a list of them, or a list of (path, label) pairs to a Source; a Source is
+    returned as it is."""
+    if isinstance(source, Source):
+        return source
+    if isinstance(source, (list, tuple)) and _are_pairs(source):
+        return _open_pairs(source)
+    return _open(source, kind="" if kind is None else kind)
 
 
-def _open(path, kind="", masks=None, root=None, columns=None, kinds=None, verify=True, keep_index=True) -> Source:
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"a source is a path or a penstock source, not {type(path).__name__}")
-    name = os.path.expanduser(os.fspath(path))
+def _are_pairs(files: Sequence[Any]) -> bool:
+    are_pairs = [isinstance(file, (tuple, list)) for file in files]
+    if any(are_pairs) and not all(are_pairs):
+        raise TypeError("a list of files has either paths or (path, label) pairs, not both")
+    return any(are_pairs)
+
+
+def _open_pairs(pairs: Sequence[Any]) -> Source:
+    for pair in pairs:
+        if len(pair) != 2 or not isinstance(pair[0], (str, os.PathLike)):
+            raise TypeError(f"{shown(pair)} is not a pair of a path and a label")
+    labels = [label for _, label in pairs]
+    if all(isinstance(label, str) for label in labels):
+        classes = sorted(set(labels))
+        number_of = {name: number for number, name in enumerate(classes)}
+        return _open([path for path, _ in pairs], labels=[number_of[label] for label in labels], classes=classes)
+    numbers = []
+    for path, label in pairs:
+        if isinstance(label, str) or not hasattr(label, "__index__"):
+            raise TypeError(f"the label {shown(label)} of {os.fspath(path)!r}: labels are all whole numbers or all names "
+                            "of classes; other values go into a table (penstock.Manifest)")
+        numbers.append(whole_number("label", label))
+    return _open([path for path, _ in pairs], labels=numbers)
+
+
+def _path_list(path: Any) -> list[str]:
+    paths = list(path) if isinstance(path, (list, tuple)) else [path]
+    if not paths:
+        raise ValueError("the source is an empty list")
+    for one in paths:
+        if not isinstance(one, (str, os.PathLike)):
+            raise TypeError(f"a source is a path, a list of paths, a list of (path, label) pairs or a penstock source, "
+                            f"not {type(one).__name__}")
+    return [os.path.expanduser(os.fspath(one)) for one in paths]
+
+
+def _open(path, kind="", masks=None, root=None, columns=None, kinds=None, delimiter="", verify=True, keep_index=True,
+          labels=None, classes=()) -> Source:
+    paths = _path_list(path)
+    name = os.fsdecode(paths[0]) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     began, shown = time.monotonic(), False
 
     def progress(files: int) -> None:
@@ -284,10 +360,12 @@ def _open(path, kind="", masks=None, root=None, columns=None, kinds=None, verify
     def encoded(keyword: str, other: Any) -> bytes:
         return os.fsencode(path_argument(keyword, other)) if other is not None else b""
 
-    handle = _core.open_source(os.fsencode(name), kind=text("kind", kind), masks=encoded("masks", masks),
-                               root=encoded("root", root), columns=list(text_mapping("columns", columns).items()),
-                               field_kinds=text_mapping("kinds", kinds), verify=flag("verify", verify),
-                               keep_index=flag("keep_index", keep_index), progress=progress, warn=log.warning)
+    handle = _core.open_source([os.fsencode(one) for one in paths], kind=text("kind", kind),
+                               masks=encoded("masks", masks), root=encoded("root", root),
+                               columns=list(text_mapping("columns", columns).items()),
+                               field_kinds=text_mapping("kinds", kinds), delimiter=delimiter,
+                               verify=flag("verify", verify), keep_index=flag("keep_index", keep_index), labels=labels,
+                               classes=list(classes), progress=progress, warn=log.warning)
     if shown:
         print(file=sys.stderr)
     log.info("opened %s: %s, %d samples in %.2f s", name, handle.kind(), len(handle), time.monotonic() - began)

@@ -1,6 +1,7 @@
 #include "decode/exif.h"
 
 #include <cstring>
+#include <string_view>
 
 namespace penstock {
 namespace {
@@ -28,24 +29,17 @@ class TiffNumbers {
   bool big_endian_;
 };
 
-int orientation_in_tiff(ConstBytes block) {
-  const TiffNumbers numbers(block);
-  const std::size_t directory = numbers.u32(4);
-  if (directory > block.size()) return 1;
-  const unsigned entries = numbers.u16(directory);
-  for (unsigned i = 0; i < entries; ++i) {
-    const std::size_t entry = directory + 2 + std::size_t{12} * i;
-    if (entry + 12 > block.size()) break;
-    if (numbers.u16(entry) != kOrientationTag) continue;
-    const unsigned value = numbers.u16(entry + 8);
-    return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
+// Bytes of one value of a TIFF type whose values Pillow takes for whole numbers; 0 for other types.
+std::size_t bytes_of_whole_number(unsigned type) {
+  switch (type) {
+    case 3:            // SHORT
+    case 8: return 2;  // SSHORT
+    case 4:            // LONG
+    case 9:            // SLONG
+    case 13: return 4;  // IFD
+    default: return 0;
   }
-  return 1;
 }
-
-}  // namespace
-
-namespace {
 
 // Calls visit(marker, body) for each segment before the scan, until it returns false; returns where
 // the walk ended.
@@ -69,11 +63,36 @@ std::size_t walk_segments(ConstBytes jpeg, Visit visit) {
 
 }  // namespace
 
+int orientation_in_exif(ConstBytes block) {
+  using namespace std::string_view_literals;
+  const auto begins = [&](std::string_view magic) {
+    return block.size() >= magic.size() && std::memcmp(block.data(), magic.data(), magic.size()) == 0;
+  };
+  for (int repeat = 0; repeat < 2 && begins("Exif\0\0"sv); ++repeat) block = block.subspan(6);
+  if (!begins("II*\0"sv) && !begins("MM\0*"sv)) return 1;
+  const TiffNumbers numbers(block);
+  const std::size_t directory = numbers.u32(4);
+  if (directory > block.size()) return 1;
+  const unsigned entries = numbers.u16(directory);
+  for (unsigned i = 0; i < entries; ++i) {
+    const std::size_t entry = directory + 2 + std::size_t{12} * i;
+    if (entry + 12 > block.size()) break;
+    if (numbers.u16(entry) != kOrientationTag) continue;
+    const std::size_t item = bytes_of_whole_number(numbers.u16(entry + 2)), count = numbers.u32(entry + 4);
+    if (item == 0 || count == 0) continue;
+    // Values that do not fit the entry stand elsewhere; the first one counts.
+    const std::size_t at = item * count <= 4 ? entry + 8 : numbers.u32(entry + 8);
+    const std::size_t value = item == 4 ? numbers.u32(at) : numbers.u16(at);
+    return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
+  }
+  return 1;
+}
+
 int exif_orientation(ConstBytes jpeg) {
   int orientation = 1;
   walk_segments(jpeg, [&](unsigned marker, ConstBytes body) {
     if (marker != 0xE1 || body.size() <= 14 || std::memcmp(body.data(), "Exif\0\0", 6) != 0) return true;
-    orientation = orientation_in_tiff(body.subspan(6));
+    orientation = orientation_in_exif(body);
     return false;
   });
   return orientation;

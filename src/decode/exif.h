@@ -1,12 +1,15 @@
-// What stands before the scan of a JPEG: the EXIF tag that matters for training (which way up the
-// picture is), and where the scan begins.
+// Which way up a picture is, by the EXIF block that cameras write; and where the scan of a JPEG begins.
 #pragma once
 
 #include "base/bytes.h"
 
 namespace penstock {
 
-// 1-8 as EXIF counts; 1 (upright) where there is no EXIF block or it makes no sense.
+// The orientation in an EXIF block (a small TIFF file, with or without the "Exif" that JPEG puts in
+// front of it): 1-8 as EXIF counts. A damaged block, or one without that tag, means 1 (upright).
+int orientation_in_exif(ConstBytes block);
+
+// The same of the EXIF segment of a whole JPEG.
 int exif_orientation(ConstBytes jpeg);
 
 // Where the first scan begins, or where the segments before it stop making sense.

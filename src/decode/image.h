@@ -1,12 +1,16 @@
-// Encoded images to pixels: one decoder a thread, only the wanted region.
+// Encoded images to pixels: one decoder per thread, only the wanted region.
 //
 // The caller opens an image (header only), decides which region it needs, provides memory, and
 // decodes. Decoding a region gives the same pixels as decoding all and cropping. Colour pixels
 // are four bytes (R, G, B, unused), so that every later step is one aligned vector a pixel.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "base/bytes.h"
 #include "base/limits.h"
@@ -37,6 +41,10 @@ struct ImageHeader {
   int width = 0, height = 0;        // as stored, before EXIF orientation
   int orientation = 1;              // EXIF's 1-8
   std::uint64_t working_bytes = 0;  // what the codec itself allocates while decoding
+  // The orientation belongs to the format itself (TIFF): like Pillow, we obey it without being asked.
+  bool always_oriented = false;
+
+  int orientation_to_apply(bool obey_exif) const { return obey_exif || always_oriented ? orientation : 1; }
 };
 
 struct DecodeRequest {
@@ -58,6 +66,17 @@ class ImageCodec {
   virtual Result<PixelView> decode(const DecodeRequest& request, MutableBytes buffer) = 0;
 };
 
+enum class ImageFormat : std::uint8_t { kJpeg, kPng, kWebp, kTiff, kBmp, kGif, kPnm };
+constexpr std::size_t kImageFormats = 7;
+
+// The format by the first bytes; nothing where they are not the beginning of an image that we read.
+std::optional<ImageFormat> image_format_of(ConstBytes encoded);
+
+// Does a file with this ending ("jpg", in lower case, without the dot) hold an image?
+bool is_image_ending(std::string_view ending);
+// The endings, for messages: "jpg, jpeg, png, ...".
+std::string image_endings();
+
 // Chooses the codec by the first bytes, never by the file's name.
 class ImageDecoder {
  public:
@@ -66,7 +85,7 @@ class ImageDecoder {
   ImageDecoder(ImageDecoder&&) noexcept;
 
   Result<ImageHeader> open(ConstBytes encoded);
-  bool can_scale() const { return current_ == jpeg_.get(); }
+  bool can_scale() const { return current_ == codecs_[static_cast<std::size_t>(ImageFormat::kJpeg)].get(); }
   std::size_t buffer_bytes(const DecodeRequest& request) const { return current_->buffer_bytes(request); }
   Result<PixelView> decode(const DecodeRequest& request, MutableBytes buffer) {
     return current_->decode(request, buffer);
@@ -74,7 +93,7 @@ class ImageDecoder {
 
  private:
   Limits limits_;
-  std::unique_ptr<ImageCodec> jpeg_, png_, webp_;
+  std::array<std::unique_ptr<ImageCodec>, kImageFormats> codecs_;  // made when the first such image comes
   ImageCodec* current_ = nullptr;
 };
 
@@ -82,6 +101,10 @@ class ImageDecoder {
 std::unique_ptr<ImageCodec> make_jpeg_codec(const Limits& limits);
 std::unique_ptr<ImageCodec> make_png_codec(const Limits& limits);
 std::unique_ptr<ImageCodec> make_webp_codec(const Limits& limits);
+std::unique_ptr<ImageCodec> make_tiff_codec(const Limits& limits);
+std::unique_ptr<ImageCodec> make_bmp_codec(const Limits& limits);
+std::unique_ptr<ImageCodec> make_gif_codec(const Limits& limits);
+std::unique_ptr<ImageCodec> make_pnm_codec(const Limits& limits);
 
 // The size check all codecs share: both sides at least 1, and within the limits.
 Status check_image_size(std::uint64_t width, std::uint64_t height, const Limits& limits);

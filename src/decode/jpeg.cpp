@@ -16,6 +16,7 @@
 #include <cstring>
 #include <string>
 
+#include "decode/cmyk.h"
 #include "decode/exif.h"
 #include "decode/grey.h"
 #include "decode/image.h"
@@ -75,17 +76,10 @@ bool has_end_marker(ConstBytes encoded) {
   return false;
 }
 
-// Adobe's inverted CMYK to RGB, as Pillow does it.
+// Adobe's JPEGs have inverted CMYK: every sample is 255 less the ink.
 void cmyk_to_rgbx(std::uint8_t* pixels, std::size_t count) {
-  const auto blend = [](unsigned ink, unsigned black) {
-    const unsigned product = (255 - ink) * black + 128;
-    const unsigned lost = ((product >> 8) + product) >> 8;
-    return static_cast<std::uint8_t>(black - std::min(black, lost));
-  };
-  for (std::size_t i = 0; i < count; ++i, pixels += 4) {
-    const unsigned black = pixels[3];
-    for (int c = 0; c < 3; ++c) pixels[c] = blend(pixels[c], black);
-  }
+  for (std::size_t i = 0; i < count; ++i, pixels += 4)
+    for (int c = 0; c < 3; ++c) pixels[c] = light_under_ink(255u - pixels[c], pixels[3]);
 }
 
 class JpegCodec final : public ImageCodec {

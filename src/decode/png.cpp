@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "decode/exif.h"
 #include "decode/grey.h"
 #include "decode/image.h"
 
@@ -41,14 +42,20 @@ std::uint32_t big_endian_u32(ConstBytes bytes, std::size_t at) {
 }
 
 // Walks the chunks: a file that was cut lacks its IEND, and what makes pixels (capital first letter)
-// must match its checksum.
-Status check_chunks(ConstBytes bytes) {
+// must match its checksum. An EXIF block that does not match its checksum is passed over.
+Status check_chunks(ConstBytes bytes, int& orientation) {
   std::size_t at = 8;
+  orientation = 1;
   while (bytes.size() - at >= 12) {
     const std::size_t length = big_endian_u32(bytes, at);
     if (length > bytes.size() - at - 12) break;
     const auto* type = reinterpret_cast<const Bytef*>(bytes.data() + at + 4);
-    if ((*type & 0x20) == 0 && crc32_z(0, type, length + 4) != big_endian_u32(bytes, at + 8 + length))
+    const auto is_sound = [&] {
+      return crc32_z(0, type, length + 4) == big_endian_u32(bytes, at + 8 + length);
+    };
+    if (std::memcmp(type, "eXIf", 4) == 0 && is_sound())
+      orientation = orientation_in_exif(bytes.subspan(at + 8, length));
+    if ((*type & 0x20) == 0 && !is_sound())
       return fail(ErrorCode::kCorrupt, "bad PNG (checksum of the chunk at byte " + std::to_string(at) + ")");
     if (std::memcmp(type, "IEND", 4) == 0) return {};
     at += 12 + length;
@@ -66,7 +73,8 @@ class PngCodec final : public ImageCodec {
     close();
     input_ = Input{encoded};
     if (encoded.size() < 8) return fail(ErrorCode::kTruncated, "truncated PNG");
-    PENSTOCK_CHECK(check_chunks(encoded));
+    int orientation = 1;
+    PENSTOCK_CHECK(check_chunks(encoded, orientation));
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &input_, on_error, on_warning);
     info_ = png_ ? png_create_info_struct(png_) : nullptr;
     if (!info_) return fail(ErrorCode::kNoMemory, "libpng has no memory");
@@ -74,7 +82,7 @@ class PngCodec final : public ImageCodec {
     const std::uint32_t width = png_get_image_width(png_, info_), height = png_get_image_height(png_, info_);
     PENSTOCK_CHECK(check_image_size(width, height, limits_));
     interlaced_ = png_get_interlace_type(png_, info_) != PNG_INTERLACE_NONE;
-    return ImageHeader{static_cast<int>(width), static_cast<int>(height), 1, 8ull * width};
+    return ImageHeader{static_cast<int>(width), static_cast<int>(height), orientation, 8ull * width};
   }
 
   std::size_t buffer_bytes(const DecodeRequest& request) const override {

@@ -5,6 +5,8 @@
 #ifdef PENSTOCK_WITH_WEBP
 #include <webp/decode.h>
 
+#include "base/byte_reader.h"
+#include "decode/exif.h"
 #include "decode/grey.h"
 #endif
 
@@ -13,6 +15,25 @@ namespace penstock {
 #ifdef PENSTOCK_WITH_WEBP
 
 namespace {
+
+// Walks the chunks of an extended file ("VP8X"), the only kind that can have EXIF. As libwebp's demuxer
+// does, it believes an EXIF chunk only where the flags announce one.
+int webp_orientation(ConstBytes encoded) {
+  constexpr std::uint8_t kHasExif = 0x08;
+  ByteReader reader(encoded);
+  reader.take(12);  // "RIFF", the file's length, "WEBP"
+  for (bool is_first = true; reader.left() >= 8; is_first = false) {
+    const std::string_view type = reader.take_text(4);
+    const auto length = reader.read<std::uint32_t>();
+    const ConstBytes body = reader.take(length);
+    if (!reader.ok()) return 1;
+    if (is_first && (type != "VP8X" || body.empty() || (std::to_integer<unsigned>(body[0]) & kHasExif) == 0))
+      return 1;
+    if (type == "EXIF") return orientation_in_exif(body);
+    if (length % 2 == 1) reader.take(1);  // chunks begin at even offsets
+  }
+  return 1;
+}
 
 class WebpCodec final : public ImageCodec {
  public:
@@ -29,7 +50,7 @@ class WebpCodec final : public ImageCodec {
                                     static_cast<std::uint64_t>(features.height), limits_));
     width_ = features.width;
     height_ = features.height;
-    return ImageHeader{width_, height_, 1,
+    return ImageHeader{width_, height_, webp_orientation(encoded),
                        4ull * static_cast<unsigned>(width_) * static_cast<unsigned>(height_)};
   }
 

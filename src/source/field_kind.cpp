@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
 
 #include "base/checked_math.h"
 #include "base/limits.h"
 #include "base/nearest_name.h"
+#include "decode/image.h"
 
 namespace penstock {
 namespace {
@@ -27,10 +27,8 @@ constexpr std::array kWords = {
     NamedKind{"bytes", FieldKind::kBytes},
 };
 
-// WebDataset's default decoders, less those that run code or need its own formats.
+// WebDataset's default decoders besides images, less those that run code or need its own formats.
 constexpr std::array kExtensions = {
-    NamedKind{"jpg", FieldKind::kImage},     NamedKind{"jpeg", FieldKind::kImage},
-    NamedKind{"png", FieldKind::kImage},     NamedKind{"webp", FieldKind::kImage},
     NamedKind{"npy", FieldKind::kArray},     NamedKind{"npz", FieldKind::kArray},
     NamedKind{"cls", FieldKind::kInteger},   NamedKind{"cls2", FieldKind::kInteger},
     NamedKind{"class", FieldKind::kInteger}, NamedKind{"count", FieldKind::kInteger},
@@ -87,20 +85,20 @@ Result<FieldType> parse_field_type(const std::string& field, const std::string& 
 FieldKind kind_of_extension(std::string_view extension) {
   const auto dot = extension.rfind('.');
   const std::string_view last = dot == std::string_view::npos ? extension : extension.substr(dot + 1);
-  const auto found = std::ranges::find(kExtensions, last, &NamedKind::name);
-  if (found == kExtensions.end()) return FieldKind::kBytes;
-  if (found->kind != FieldKind::kImage || dot == std::string_view::npos) return found->kind;
+  if (!is_image_ending(last)) {
+    const auto found = std::ranges::find(kExtensions, last, &NamedKind::name);
+    return found == kExtensions.end() ? FieldKind::kBytes : found->kind;
+  }
+  if (dot == std::string_view::npos) return FieldKind::kImage;
   std::string_view front = extension.substr(0, dot);
   if (const auto before = front.rfind('.'); before != std::string_view::npos) front.remove_prefix(before + 1);
   return std::ranges::find(kMaskWords, front) != kMaskWords.end() ? FieldKind::kMask : FieldKind::kImage;
 }
 
 bool looks_like_image(std::span<const std::byte> bytes) {
-  const auto begins = [&](std::string_view magic, std::size_t at = 0) {
-    return bytes.size() >= at + magic.size() &&
-           std::memcmp(bytes.data() + at, magic.data(), magic.size()) == 0;
-  };
-  return begins("\xFF\xD8\xFF") || begins("\x89PNG\r\n\x1A\n") || (begins("RIFF") && begins("WEBP", 8));
+  const auto format = image_format_of(bytes);
+  // Two bytes are too few to tell a JPEG from other bytes.
+  return format && (*format != ImageFormat::kJpeg || (bytes.size() > 2 && bytes[2] == std::byte{0xFF}));
 }
 
 Status check_field_names(const std::map<std::string, std::string>& wanted,

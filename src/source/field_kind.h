@@ -22,7 +22,7 @@ Result<FieldType> parse_field_type(const std::string& field, const std::string& 
 // (pickles included) is bytes: it is handed on, never run.
 FieldKind kind_of_extension(std::string_view extension);
 
-// Does it begin like a JPEG, PNG or WebP?
+// Does it begin like an image that is read?
 bool looks_like_image(std::span<const std::byte> bytes);
 
 // Fails where `wanted` names a field that is not among `known`, with the nearest one.

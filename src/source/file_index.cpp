@@ -17,11 +17,13 @@
 #include "base/crc32c.h"
 #include "base/lower_case.h"
 #include "base/machine.h"
+#include "decode/image.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::string_view kMagic = "PENSTIX1";
+// The last letter counts versions. 2: more endings are images, and files that are left out are counted.
+constexpr std::string_view kMagic = "PENSTIX2";
 constexpr int kDeepest = 64;  // folders within folders: a loop of links ends here
 constexpr auto kProgressEvery = std::chrono::milliseconds(100);
 
@@ -40,6 +42,7 @@ struct FoundFolder {
   ObjectVersion version;
   std::vector<FoundFile> files;
   std::map<std::string, std::uint64_t> other_endings;
+  std::string other_example;  // the first name by the alphabet
 };
 
 std::string ending_of(std::string_view name) {
@@ -123,7 +126,7 @@ class Walk {
     if (!entries) return std::unexpected(std::move(entries).error());
     for (FolderEntry& entry : *entries) {
       if (entry.is_folder) {
-        if (entry.name.starts_with(".")) continue;
+        if (is_passed_over(entry.name)) continue;
         if (task.depth + 1 > kDeepest)
           return fail(ErrorCode::kTooLarge, fmt::format("folders nested more than {} deep", kDeepest),
                       {full, -1, -1, -1});
@@ -133,6 +136,7 @@ class Walk {
       FileKind kind;
       if (entry.name.starts_with(".")) continue;
       if (!kind_of_name(entry.name, kind)) {
+        if (folder.other_endings.empty()) folder.other_example = entry.name;
         ++folder.other_endings[ending_of(entry.name)];
         continue;
       }
@@ -169,8 +173,8 @@ std::unexpected<Error> nothing_there(const std::string& root, const std::vector<
                         ending.empty() ? "files without ending" : "." + ending);
   }
   const std::string what = wanted == "npy"      ? "no .npy files"
-                           : wanted == "images" ? "no images (jpg, png, webp)"
-                                                : "no images (jpg, png, webp) and no .npy files";
+                           : wanted == "images" ? fmt::format("no images ({})", image_endings())
+                                                : fmt::format("no images ({}) and no .npy files", image_endings());
   return fail(ErrorCode::kNotFound,
               what + " in this folder" + (seen.empty() ? "; it is empty" : "; it has " + seen),
               {root, -1, -1, -1});
@@ -208,7 +212,11 @@ bool kind_of_name(std::string_view name, FileKind& kind) {
     return true;
   }
   kind = FileKind::kImage;
-  return ending == "jpg" || ending == "jpeg" || ending == "png" || ending == "webp";
+  return is_image_ending(ending);
+}
+
+bool is_passed_over(std::string_view folder_name) {
+  return folder_name.starts_with(".") || folder_name == "__MACOSX";
 }
 
 Result<FileIndex> scan_folder(const Store& store, const std::string& root, const std::string& wanted,
@@ -231,6 +239,9 @@ Result<FileIndex> scan_folder(const Store& store, const std::string& root, const
   for (FoundFolder& folder : walk.found()) {
     const auto folder_id = static_cast<std::uint32_t>(index.folders.size());
     index.folders.push_back({folder.path, folder.version.modified_ns});
+    if (!folder.other_endings.empty() && index.left_out.by_ending.empty())
+      index.left_out.example = join(folder.path, folder.other_example);
+    for (const auto& [ending, count] : folder.other_endings) index.left_out.by_ending[ending] += count;
     for (const FoundFile& file : folder.files) {
       if (file.kind != index.kind) continue;
       index.files.push_back({folder_id, static_cast<std::uint32_t>(file.name.size()), index.names.size(),
@@ -259,14 +270,22 @@ std::vector<std::byte> serialise_index(const FileIndex& index, const std::string
     writer.write(file.modified_ns);
   }
   writer.write_text(index.names);
+  writer.write<std::uint64_t>(index.left_out.by_ending.size());
+  for (const auto& [ending, count] : index.left_out.by_ending) {
+    writer.write_text(ending);
+    writer.write(count);
+  }
+  writer.write_text(index.left_out.example);
   writer.write(crc32c(writer.bytes()));
   return writer.take();
 }
 
 Result<FileIndex> parse_index(ConstBytes bytes, const std::string& root) {
   const auto damaged = [&] { return fail(ErrorCode::kCorrupt, "damaged index", {root, -1, -1, -1}); };
-  if (bytes.size() < kMagic.size() + 4 || std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0)
+  if (bytes.size() < kMagic.size() + 4 || std::memcmp(bytes.data(), kMagic.data(), kMagic.size() - 1) != 0)
     return damaged();
+  if (std::to_integer<char>(bytes[kMagic.size() - 1]) != kMagic.back())
+    return fail(ErrorCode::kUnsupported, "an index of another version", {root, -1, -1, -1});
   const ConstBytes body = bytes.first(bytes.size() - 4);
   if (ByteReader(bytes.last(4)).read<std::uint32_t>() != crc32c(body)) return damaged();
   ByteReader reader(body);
@@ -299,6 +318,13 @@ Result<FileIndex> parse_index(ConstBytes bytes, const std::string& root) {
     index.files.push_back(file);
   }
   index.names = reader.take_text(reader.read<std::uint64_t>());
+  const auto ending_count = reader.read<std::uint64_t>();
+  if (ending_count > reader.left()) return damaged();
+  for (std::uint64_t i = 0; i < ending_count && reader.ok(); ++i) {
+    const std::string ending(reader.take_text(reader.read<std::uint64_t>()));
+    index.left_out.by_ending[ending] = reader.read<std::uint64_t>();
+  }
+  index.left_out.example = reader.take_text(reader.read<std::uint64_t>());
   if (!reader.ok() || reader.left() != 0 || index.names.size() != name_offset || index.files.empty())
     return damaged();
   index.was_kept = true;

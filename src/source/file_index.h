@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "penstock/result.h"
+#include "penstock/source.h"
 #include "store/store.h"
 
 namespace penstock {
@@ -34,6 +35,7 @@ struct FileIndex {
   std::vector<Folder> folders;  // sorted by path
   std::vector<File> files;      // sorted by folder, then name
   std::string names;
+  LeftOutFiles left_out;
   bool was_kept = false;
 
   std::string_view name(const File& file) const {
@@ -42,6 +44,9 @@ struct FileIndex {
   // Path below the root: "cats/7.jpg".
   std::string relative_path(const File& file) const;
 };
+
+// Folders that belong to no data set: hidden ones, and what macOS adds to archives.
+bool is_passed_over(std::string_view folder_name);
 
 // Which kind a name belongs to, by its ending (any case); false where it is neither.
 bool kind_of_name(std::string_view name, FileKind& kind);
@@ -55,8 +60,8 @@ struct ScanOptions {
 Result<FileIndex> scan_folder(const Store& store, const std::string& root, const std::string& wanted,
                               const ScanOptions& options);
 
-// Bytes of an index on disk, closed by a CRC32C; and back. A damaged, foreign or older one is an
-// error, never half an index.
+// Bytes of an index on disk, closed by a CRC32C; and back. A damaged or foreign one is an error, never
+// half an index; one that another version wrote is kUnsupported.
 std::vector<std::byte> serialise_index(const FileIndex& index, const std::string& root);
 Result<FileIndex> parse_index(ConstBytes bytes, const std::string& root);
 

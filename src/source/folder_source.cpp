@@ -1,6 +1,7 @@
 #include "source/folder_source.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -26,19 +27,26 @@ class FolderSource final : public Source {
         options_(std::move(options)) {}
 
   Status prepare() {
-    find_classes();
+    const bool has_labels = !options_.labels.empty();
+    if (has_labels)
+      classes_ = options_.classes;
+    else
+      find_classes();
     const bool images = index_.kind == FileKind::kImage;
     fields_.push_back(images ? FieldInfo{"image", FieldKind::kImage} : FieldInfo{"array", FieldKind::kArray});
     if (!options_.masks_root.empty()) {
       PENSTOCK_CHECK(find_masks());
       fields_.push_back({"mask", FieldKind::kMask});
     }
-    if (!classes_.empty()) fields_.push_back({"label", FieldKind::kInteger, FieldForm::kIndex});
+    if (!classes_.empty() || has_labels)
+      fields_.push_back({"label", FieldKind::kInteger, FieldForm::kIndex, true, !classes_.empty()});
     for (const auto& file : index_.files) {
       fingerprint_ = hash_text(index_.folders[file.folder].path, fingerprint_);
       fingerprint_ = hash_text(index_.name(file), fingerprint_ ^ file.size);
       stored_bytes_ += file.size;
     }
+    for (const std::int64_t label : options_.labels)
+      fingerprint_ = mix64(fingerprint_ ^ static_cast<std::uint64_t>(label));
     if (!images) read_first_header();
     return {};
   }
@@ -46,12 +54,16 @@ class FolderSource final : public Source {
   std::uint64_t size() const override { return index_.files.size(); }
   const std::vector<FieldInfo>& fields() const override { return fields_; }
   std::string kind() const override {
+    if (!options_.labels.empty()) return index_.kind == FileKind::kImage ? "image files" : "npy files";
     return std::string(index_.kind == FileKind::kImage ? "image" : "npy") +
            (classes_.empty() ? " folder" : " class folders");
   }
   std::string uri() const override { return options_.uri; }
   std::string key(std::uint64_t sample) const override { return index_.relative_path(index_.files[sample]); }
   const std::vector<std::string>& classes() const override { return classes_; }
+  const LeftOutFiles* left_out() const override {
+    return index_.left_out.by_ending.empty() ? nullptr : &index_.left_out;
+  }
   std::uint64_t fingerprint() const override { return fingerprint_; }
   std::uint64_t stored_bytes() const override { return stored_bytes_; }
   const Store& store() const override { return *store_; }
@@ -68,11 +80,17 @@ class FolderSource final : public Source {
     const FileIndex::File& file = index.files[mask ? mask_of_[sample] : sample];
     const std::string& root = mask ? options_.masks_root : options_.root;
     const std::string relative = index.relative_path(file);
-    return Extent{
-        root.empty() ? relative : root + "/" + relative, 0, file.size, file.modified_ns, file.size, false};
+    // Files of a list may be absolute each.
+    return Extent{relative.starts_with('/') ? relative : root + "/" + relative,
+                  0,
+                  file.size,
+                  file.modified_ns,
+                  file.size,
+                  false};
   }
 
   IndexValue value(std::uint64_t sample, std::size_t) const override {
+    if (!options_.labels.empty()) return options_.labels[sample];
     return class_of_folder_[index_.files[sample].folder];
   }
 
@@ -103,6 +121,25 @@ class FolderSource final : public Source {
         std::erase_if(index_.files, [&](const auto& file) { return class_of_folder_[file.folder] < 0; });
     if (loose > 0 && options_.warn)
       options_.warn(fmt::format("{}: {} files beside the class folders are left out", options_.uri, loose));
+    warn_of_empty_classes();
+  }
+
+  // They stay in the list, so that labels agree with those of other splits of the data.
+  void warn_of_empty_classes() const {
+    constexpr std::size_t kNamed = 5;
+    std::vector<bool> has_samples(classes_.size());
+    for (const auto& file : index_.files)
+      has_samples[static_cast<std::size_t>(class_of_folder_[file.folder])] = true;
+    std::vector<std::string> empty;
+    for (std::size_t i = 0; i < classes_.size(); ++i)
+      if (!has_samples[i]) empty.push_back(classes_[i]);
+    if (empty.empty() || !options_.warn) return;
+    const std::size_t count = empty.size();
+    empty.resize(std::min(count, kNamed));
+    options_.warn(fmt::format("{}: {} without a sample, but counted among the labels: {}{}", options_.uri,
+                              count == 1 ? "1 class is" : fmt::format("{} classes are", count),
+                              fmt::join(empty, ", "),
+                              count > kNamed ? fmt::format(" and {} more", count - kNamed) : ""));
   }
 
   void sort_classes() {
@@ -170,6 +207,8 @@ class FolderSource final : public Source {
 
 Result<SourcePtr> make_folder_source(std::shared_ptr<const Store> store, FileIndex index,
                                      FolderSourceOptions options) {
+  if (const LeftOutFiles& left_out = index.left_out; !left_out.by_ending.empty() && options.warn)
+    options.warn(fmt::format("{}: {}", options.uri, left_out.describe()));
   auto source = std::make_shared<FolderSource>(std::move(store), std::move(index), std::move(options));
   PENSTOCK_CHECK(source->prepare());
   return source;

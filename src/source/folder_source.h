@@ -12,6 +12,9 @@ struct FolderSourceOptions {
   std::string masks_root;  // "": none
   std::string kept_path;   // "": not kept
   std::function<void(const std::string&)> warn;
+  // Given: the labels of the files, which do not follow from folders then.
+  std::vector<std::int64_t> labels = {};
+  std::vector<std::string> classes = {};
 };
 
 Result<SourcePtr> make_folder_source(std::shared_ptr<const Store> store, FileIndex index,

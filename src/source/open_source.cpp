@@ -8,6 +8,7 @@
 
 #include "base/lower_case.h"
 #include "base/nearest_name.h"
+#include "decode/image.h"
 #include "penstock/arrays.h"
 #include "penstock/source.h"
 #include "source/folder_source.h"
@@ -81,11 +82,12 @@ std::string kind_of_file(const std::string& path) {
   return kind == FileKind::kNpy ? "npy" : "images";
 }
 
+// `identity`: what the kept index is found by.
 Result<SourcePtr> open_shards(std::shared_ptr<const Store> store, const std::string& uri,
-                              const std::string& kind, std::vector<std::string> paths,
-                              const OpenOptions& options) {
+                              const std::string& identity, const std::string& kind,
+                              std::vector<std::string> paths, const OpenOptions& options) {
   for (std::string& path : paths) path = absolute(path);
-  const ShardSet shards{uri, absolute(uri), kind, std::move(paths)};
+  const ShardSet shards{uri, identity, kind, std::move(paths)};
   return kind == "tar" ? open_tar(std::move(store), shards, options)
                        : open_tfrecord_shards(std::move(store), shards, options);
 }
@@ -98,7 +100,7 @@ Result<std::vector<std::string>> find_shards(const Store& store, const std::stri
   std::vector<std::string> paths;
   const bool is_told = !kind.empty();
   for (const FolderEntry& entry : *entries) {
-    if (entry.name.starts_with('.')) continue;
+    if (is_passed_over(entry.name)) continue;
     const std::string here = entry.is_folder ? "folder" : kind_of_file(entry.name);
     if (!is_told && (here == "folder" || here == "images" || here == "npy"))
       return std::vector<std::string>{};
@@ -117,7 +119,7 @@ Result<SourcePtr> open_folder(std::shared_ptr<const Store> store, const std::str
     std::string kind = options.kind;
     auto shards = find_shards(*store, uri, kind);
     if (!shards) return std::unexpected(std::move(shards).error());
-    if (!shards->empty()) return open_shards(std::move(store), uri, kind, std::move(*shards), options);
+    if (!shards->empty()) return open_shards(std::move(store), uri, absolute(uri), kind, std::move(*shards), options);
     if (!options.kind.empty())
       return fail(ErrorCode::kNotFound, fmt::format("no {} shards in this folder", options.kind),
                   {uri, -1, -1, -1});
@@ -128,7 +130,7 @@ Result<SourcePtr> open_folder(std::shared_ptr<const Store> store, const std::str
       auto kept = parse_index(*bytes, folder.root);
       if (kept && index_fits(*store, folder.root, *kept))
         return make_folder_source(std::move(store), std::move(*kept), std::move(folder));
-      if (!kept && options.warn)
+      if (!kept && kept.error().code == ErrorCode::kCorrupt && options.warn)
         options.warn(fmt::format("{}: the kept index {} is damaged and is made anew", uri, folder.kept_path));
     }
   auto scanned = scan_folder(*store, folder.root, options.kind, {options.progress});
@@ -137,18 +139,20 @@ Result<SourcePtr> open_folder(std::shared_ptr<const Store> store, const std::str
   return make_folder_source(std::move(store), std::move(*scanned), std::move(folder));
 }
 
-// Files named one by one: flat, in the order of their names.
+// Files named one by one: flat, in the order given.
 Result<SourcePtr> open_files(std::shared_ptr<const Store> store, const std::string& uri,
-                             const std::vector<std::string>& paths, const OpenOptions& options) {
+                             const LabelledFiles& files, const OpenOptions& options) {
+  const std::vector<std::string>& paths = files.paths;
   FileIndex index;
   index.folders.push_back({"", 0});
   for (std::size_t i = 0; i < paths.size(); ++i) {
     FileKind kind;
     if (!kind_of_name(paths[i], kind))
-      return fail(ErrorCode::kUnsupported, "not an image (jpg, png, webp) or .npy file by its name",
+      return fail(ErrorCode::kUnsupported,
+                  fmt::format("not an image ({}) or .npy file by its name", image_endings()),
                   {paths[i], -1, -1, -1});
     if (i > 0 && kind != index.kind)
-      return fail(ErrorCode::kInvalidArgument, "the pattern matches both images and .npy files",
+      return fail(ErrorCode::kInvalidArgument, "images and .npy files together; one kind at a time",
                   {uri, -1, -1, -1});
     index.kind = kind;
     const auto version = store->stat(paths[i]);
@@ -158,10 +162,49 @@ Result<SourcePtr> open_files(std::shared_ptr<const Store> store, const std::stri
     index.names += paths[i];
   }
   // Names stay as they were written; a later change of the working folder must not move them.
-  const std::string root = fs::path(paths.front()).is_absolute() ? "" : absolute(".");
-  return make_folder_source(
-      std::move(store), std::move(index),
-      {uri, root, options.masks.empty() ? "" : absolute(options.masks), "", options.warn});
+  FolderSourceOptions folder{uri, absolute("."), options.masks.empty() ? "" : absolute(options.masks), "",
+                             options.warn};
+  folder.labels = files.labels;
+  folder.classes = files.classes;
+  return make_folder_source(std::move(store), std::move(index), std::move(folder));
+}
+
+std::string name_of_list(const std::vector<std::string>& uris) {
+  return uris.size() == 1 ? uris.front() : fmt::format("{} and {} more", uris.front(), uris.size() - 1);
+}
+
+struct ExpandedList {
+  std::vector<std::string> paths;
+  bool has_folders = false;  // with anything but shards in them
+};
+
+// Patterns, and folders of shards, to files; the order of the list stays.
+Result<ExpandedList> expand_list(const std::vector<std::string>& uris, const std::string& kind) {
+  ExpandedList list;
+  const FileStore store;
+  for (const std::string& uri : uris) {
+    std::error_code error;
+    if (uri.empty()) return fail(ErrorCode::kInvalidArgument, "the source is an empty string");
+    if (is_remote(uri) != is_remote(uris.front()))
+      return fail(ErrorCode::kUnsupported, "files and URLs in one list", {uri, -1, -1, -1});
+    const fs::file_status status = is_remote(uri) ? fs::file_status() : fs::status(uri, error);
+    std::vector<std::string> found = {uri};
+    if (fs::is_directory(status)) {
+      std::string kind_there = kind == "images" || kind == "npy" ? "" : kind;
+      auto shards = find_shards(store, uri, kind_there);
+      if (!shards) return std::unexpected(std::move(shards).error());
+      list.has_folders = list.has_folders || shards->empty();
+      found = std::move(*shards);
+    } else if (!fs::exists(status) && is_pattern(uri)) {
+      auto matches = expand_pattern(uri);
+      if (!matches) return std::unexpected(std::move(matches).error());
+      found = std::move(*matches);
+    } else if (!fs::exists(status) && !is_remote(uri)) {
+      return not_there(uri);
+    }
+    list.paths.insert(list.paths.end(), found.begin(), found.end());
+  }
+  return list;
 }
 
 // A server cannot be listed: one object, a brace pattern, a manifest, or a Zarr hierarchy.
@@ -177,7 +220,7 @@ Result<SourcePtr> open_remote(const std::string& uri, const OpenOptions& options
   const std::string name = paths.front().substr(0, paths.front().find('?'));
   const std::string kind = options.kind.empty() ? kind_of_file(name) : options.kind;
   if (kind == "tar" || kind == "tfrecord")
-    return open_shards(std::move(*store), uri, kind, std::move(paths), options);
+    return open_shards(std::move(*store), uri, uri, kind, std::move(paths), options);
   if (paths.size() == 1 && kind == "manifest")
     return open_manifest(std::move(*store), uri, uri,
                          options.root.empty() ? name.substr(0, name.rfind('/')) : options.root, options);
@@ -232,7 +275,7 @@ Result<SourcePtr> open_source(const std::string& uri, const OpenOptions& options
   }
   const std::string kind = options.kind.empty() ? kind_of_file(paths.front()) : options.kind;
   if (kind == "tar" || kind == "tfrecord")
-    return open_shards(std::move(store), uri, kind, std::move(paths), options);
+    return open_shards(std::move(store), uri, absolute(uri), kind, std::move(paths), options);
   if (kind == "manifest") {
     if (paths.size() > 1)
       return fail(ErrorCode::kInvalidArgument, "several manifests; join them, or mix them",
@@ -250,7 +293,49 @@ Result<SourcePtr> open_source(const std::string& uri, const OpenOptions& options
         ".tfrecord shards, .csv and .jsonl manifests, Zarr stores (kind= says what it is); volumes are "
         "opened by ps.Patches",
         {uri, -1, -1, -1});
-  return open_files(std::move(store), uri, paths, options);
+  return open_files(std::move(store), uri, {std::move(paths), {}, {}}, options);
+}
+
+Result<SourcePtr> open_source(const std::vector<std::string>& uris, const OpenOptions& options) {
+  if (uris.empty()) return fail(ErrorCode::kInvalidArgument, "the source is an empty list");
+  if (uris.size() == 1) return open_source(uris.front(), options);
+  auto expanded = expand_list(uris, options.kind);
+  if (!expanded) return std::unexpected(std::move(expanded).error());
+  const std::string name = name_of_list(uris);
+  if (expanded->has_folders) {
+    std::vector<SourcePtr> parts;
+    for (const std::string& uri : uris) {
+      auto part = open_source(uri, options);
+      if (!part) return part;
+      parts.push_back(std::move(*part));
+    }
+    return mix(std::move(parts), {});
+  }
+  auto store = make_store_for(uris.front());
+  if (!store) return std::unexpected(std::move(store).error());
+  const std::string kind = options.kind.empty() ? kind_of_file(expanded->paths.front()) : options.kind;
+  if (kind == "tar" || kind == "tfrecord") {
+    std::string identity;
+    for (const std::string& path : expanded->paths) identity += absolute(path) + "\n";
+    return open_shards(std::move(*store), name, identity, kind, std::move(expanded->paths), options);
+  }
+  if (kind == "manifest" || kind == "zarr")
+    return fail(ErrorCode::kUnsupported, fmt::format("a list of {} sources is not read; open each and mix them", kind),
+                {name, -1, -1, -1});
+  if (is_remote(uris.front()))
+    return fail(ErrorCode::kUnsupported, "single images over HTTP want a manifest", {name, -1, -1, -1});
+  return open_files(std::move(*store), name, {std::move(expanded->paths), {}, {}}, options);
+}
+
+Result<SourcePtr> open_labelled_files(const LabelledFiles& files, const OpenOptions& options) {
+  if (files.paths.empty()) return fail(ErrorCode::kInvalidArgument, "the source is an empty list");
+  if (files.labels.size() != files.paths.size())
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} labels for {} files", files.labels.size(), files.paths.size()));
+  for (const std::string& path : files.paths)
+    if (is_remote(path))
+      return fail(ErrorCode::kUnsupported, "single files over HTTP want a manifest", {path, -1, -1, -1});
+  return open_files(std::make_shared<const FileStore>(), name_of_list(files.paths), files, options);
 }
 
 }  // namespace penstock

@@ -1,5 +1,10 @@
 #include "penstock/source.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
 namespace penstock {
 
 std::string_view name_of(FieldKind kind) {
@@ -13,6 +18,25 @@ std::string_view name_of(FieldKind kind) {
     case FieldKind::kBytes: return "bytes";
   }
   return "";
+}
+
+std::uint64_t LeftOutFiles::count() const {
+  std::uint64_t sum = 0;
+  for (const auto& [ending, files] : by_ending) sum += files;
+  return sum;
+}
+
+std::string LeftOutFiles::describe() const {
+  constexpr std::size_t kListed = 5;
+  std::vector<std::pair<std::string, std::uint64_t>> endings(by_ending.begin(), by_ending.end());
+  std::ranges::stable_sort(endings, std::greater{}, &std::pair<std::string, std::uint64_t>::second);
+  std::string listed;
+  for (std::size_t i = 0; i < std::min(endings.size(), kListed); ++i)
+    listed += fmt::format("{}{} ({})", i == 0 ? "" : ", ",
+                          endings[i].first.empty() ? "no ending" : "." + endings[i].first, endings[i].second);
+  if (endings.size() > kListed) listed += fmt::format(" and {} other endings", endings.size() - kListed);
+  return fmt::format("{} left out: {}; for example {}",
+                     count() == 1 ? "1 file was" : fmt::format("{} files were", count()), listed, example);
 }
 
 const std::vector<std::string>& Source::classes() const {

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <unordered_map>
 
 #include "base/lower_case.h"
+#include "decode/image.h"
 #include "decode/npz.h"
 #include "decode/text.h"
 #include "source/field_kind.h"
@@ -18,11 +18,6 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kMostFields = 1024;
-constexpr std::array<std::string_view, 4> kImageExtensions = {"jpg", "jpeg", "png", "webp"};
-
-bool is_image_extension(std::string_view name) {
-  return std::ranges::find(kImageExtensions, name) != kImageExtensions.end();
-}
 
 struct SplitName {
   std::string_view key;
@@ -235,7 +230,7 @@ class TarSource final : public RecordSource {
   // Where some samples have a .jpg and others a .png, they are one field "image".
   void merge_images(const OpenOptions& options) {
     const auto is_picture = [&](const Place& place) {
-      return is_image_extension(place.info.name) && place.info.kind == FieldKind::kImage &&
+      return is_image_ending(place.info.name) && place.info.kind == FieldKind::kImage &&
              !options.field_kinds.contains(place.info.name);
     };
     std::vector<std::uint16_t> pictures;

@@ -94,6 +94,30 @@ Status make_pixels(const Frame& frame, View& view, Context& context) {
   return resample_planned(frame, view, context);
 }
 
+bool is_whole_number(DType dtype) {
+  return dtype != DType::kFloat16 && dtype != DType::kBFloat16 && dtype != DType::kFloat32 &&
+         dtype != DType::kFloat64 && dtype != DType::kComplex64 && dtype != DType::kComplex128;
+}
+
+// The type that was asked for all batches must hold what the steps make. (A Cast says that the loss is
+// meant: it cuts off fractions and stops at the ends of its type's range.)
+Status check_type_of_batch(DType dtype, FieldKind kind, bool ends_normalized, bool has_fixed_type) {
+  const std::string_view name = name_of(dtype);
+  if (ends_normalized && is_whole_number(dtype))
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("dtype=\"{0}\" cannot hold what Normalize makes, numbers around 0 with fractions; leave "
+                            "dtype= out for float32, write dtype=\"float16\", or leave Normalize out. If whole "
+                            "numbers are meant, end the steps with Cast(\"{0}\")",
+                            name));
+  const bool is_too_narrow = dtype == DType::kInt8 || dtype == DType::kBool;
+  if (kind == FieldKind::kImage && has_fixed_type && is_too_narrow)
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("dtype=\"{0}\" cannot hold pixels, which are 0 to 255; write dtype=\"uint8\" or a "
+                            "wider type. If the loss is meant, end the steps with Cast(\"{0}\")",
+                            name));
+  return {};
+}
+
 int scale_denominator(const Frame& frame) {
   for (const int d : {8, 4, 2})
     if (frame.source.width / d >= frame.full_width && frame.source.height / d >= frame.full_height) return d;
@@ -114,12 +138,14 @@ Result<Program> Program::compile(const std::vector<Transform>& steps, const Prog
     program.decode_ = std::get<Decode>(steps[0]);
     begin = 1;
   }
-  if (end > begin && std::holds_alternative<Cast>(steps[end - 1]))
+  const bool ends_with_cast = end > begin && std::holds_alternative<Cast>(steps[end - 1]);
+  if (ends_with_cast)
     program.dtype_ = std::get<Cast>(steps[--end]).dtype;
   program.fixed_fingerprint_ =
       Fingerprint{0}.mix({static_cast<int>(options.kind), static_cast<int>(program.decode_.mode),
                           program.decode_.exif_orientation});
   std::map<std::size_t, std::uint32_t> occurrences;
+  bool ends_normalized = false;  // no later step has made another type of it
   for (std::size_t i = begin; i < end; ++i) {
     const std::size_t type = steps[i].index();
     auto op = std::visit(OpMaker{options.kind == FieldKind::kMask}, steps[i]);
@@ -134,9 +160,13 @@ Result<Program> Program::compile(const std::vector<Transform>& steps, const Prog
     }
     program.ops_.push_back(std::move(*op));
     program.normalizes_ = program.normalizes_ || std::holds_alternative<Normalize>(steps[i]);
+    ends_normalized = ends_normalized || std::holds_alternative<Normalize>(steps[i]);
     if (std::holds_alternative<Map>(steps[i]) || std::holds_alternative<Cast>(steps[i]))
-      program.has_fixed_type_ = false;
+      program.has_fixed_type_ = ends_normalized = false;
   }
+  if (options.dtype && !ends_with_cast)
+    PENSTOCK_CHECK(
+        check_type_of_batch(*options.dtype, options.kind, ends_normalized, program.has_fixed_type_));
   return program;
 }
 
@@ -153,7 +183,7 @@ Result<Frame> Program::plan_steps(std::size_t& next, std::size_t last, Frame fra
 
 // Width and height as they are seen.
 std::pair<int, int> Program::size_of_image(const ImageHeader& header) const {
-  const bool turned = decode_.exif_orientation && header.orientation >= 5;
+  const bool turned = header.orientation_to_apply(decode_.exif_orientation) >= 5;
   return turned ? std::pair(header.height, header.width) : std::pair(header.width, header.height);
 }
 
@@ -224,10 +254,11 @@ Result<View> Program::run_from_fixed(const FixedPart& part, const std::byte* pix
 // Decodes the pixels that the frame needs and, where it resizes, resamples them.
 Result<View> Program::decode_frame(const Frame& frame, const ImageHeader& header, ImageDecoder& decoder,
                                    Context& context) const {
-  const Orientation orientation(decode_.exif_orientation ? header.orientation : 1);
+  const int stored_orientation = header.orientation_to_apply(decode_.exif_orientation);
+  const Orientation orientation(stored_orientation);
   Rect wanted = frame.source;
   const bool may_scale = decode_.fast_decode && frame.resampled && decoder.can_scale() &&
-                         (!decode_.exif_orientation || header.orientation == 1);
+                         stored_orientation == 1;
   const int scale = may_scale ? scale_denominator(frame) : 1;
   if (frame.resampled && scale == 1) {
     plan_axes(frame, context);

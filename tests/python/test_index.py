@@ -184,7 +184,7 @@ def test_a_hundred_thousand_files_open_with_progress(tmp_path):
         for file in range(1000):
             (tmp_path / "data" / f"{folder:02}" / f"{file}.jpg").touch()
     seen = []
-    handle = _core.open_source(os.fsencode(tmp_path / "data"), kind="", masks=b"", root=b"", columns=[], field_kinds={},
+    handle = _core.open_source([os.fsencode(tmp_path / "data")], kind="", masks=b"", root=b"", columns=[], field_kinds={},
                                verify=True, keep_index=False, progress=seen.append)
     assert len(handle) == 100_000
     assert seen == sorted(seen) and all(count <= 100_000 for count in seen) and len(seen) > 0

@@ -183,7 +183,8 @@ class ManifestSource final : public Source {
       PENSTOCK_CHECK(check_all_json(column));
     const bool is_class = kind == FieldKind::kInteger && is_text;
     if (is_class) PENSTOCK_CHECK(name_classes(name, column));
-    places_.push_back({{name, kind, is_file ? FieldForm::kFile : FieldForm::kIndex}, column, is_class});
+    places_.push_back(
+        {{name, kind, is_file ? FieldForm::kFile : FieldForm::kIndex, true, is_class}, column, is_class});
     return {};
   }
 
@@ -244,7 +245,12 @@ Result<SourcePtr> open_manifest(std::shared_ptr<const Store> store, const std::s
   const ManifestFormat format = ending == "tsv"   ? ManifestFormat::kTsv
                                 : ending == "csv" ? ManifestFormat::kCsv
                                                   : ManifestFormat::kJsonLines;
-  auto table = ManifestTable::parse(*bytes, format, uri);
+  if (options.delimiter != 0 && format == ManifestFormat::kJsonLines)
+    return fail(ErrorCode::kInvalidArgument, "delimiter= is for .csv and .tsv tables", {uri, -1, -1, -1});
+  if (options.delimiter == '"' || options.delimiter == '\n' || options.delimiter == '\r')
+    return fail(ErrorCode::kInvalidArgument, "a quote or a line break cannot be the delimiter",
+                {uri, -1, -1, -1});
+  auto table = ManifestTable::parse(*bytes, format, uri, options.delimiter);
   if (!table) return std::unexpected(std::move(table).error());
   auto source = std::make_shared<ManifestSource>(std::move(store), uri, root, std::move(*table));
   PENSTOCK_CHECK(source->prepare(options));

@@ -1,8 +1,8 @@
 // A CSV or JSON-lines file as columns of typed cells.
 //
 // CSV is RFC 4180 (quotes, doubled quotes, line breaks within quotes, CRLF or LF), first line = names;
-// the separator is a comma, or a tab where the file's name ends in .tsv. JSON lines: an object a
-// line; keys of the first line are the columns, later lines may have them in any order but must
+// the separator is a tab where the file's name ends in .tsv, else what csv_delimiter.h finds. JSON lines:
+// one object per line; keys of the first line are the columns, later lines may have them in any order but must
 // have them all. Empty lines are skipped; there are no missing values: an empty cell is empty text.
 //
 // A JSON string is text even where it looks like a number; a cell of CSV is a number where it looks
@@ -29,7 +29,9 @@ class ManifestTable {
   // Errors name `uri`, the byte offset and length of the offending row, and its number (from 0, names
   // and empty lines not counted; -1 for the names of a CSV) as sample. A quote that is never closed is
   // at its own offset, not the row's. A table without rows is kNotFound.
-  static Result<ManifestTable> parse(ConstBytes file, ManifestFormat format, const std::string& uri);
+  // `delimiter` is for CSV and TSV; 0: the format's own.
+  static Result<ManifestTable> parse(ConstBytes file, ManifestFormat format, const std::string& uri,
+                                     char delimiter = 0);
 
   std::uint64_t rows() const { return contents_.rows.size(); }
   const std::vector<std::string>& names() const { return contents_.names; }

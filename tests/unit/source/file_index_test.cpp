@@ -36,6 +36,29 @@ TEST(ScanFolder, finds_images_sorted_by_folder_then_name_and_leaves_out_hidden_o
   EXPECT_FALSE(index->was_kept);
 }
 
+TEST(ScanFolder, counts_what_it_leaves_out_by_ending) {
+  const MemoryStore store = store_with({"a/x.png", "a/notes.txt", "b/more.TXT", "b/y.tif", "LICENSE", ".hidden",
+                                        "__MACOSX/z.png", "__MACOSX/z.txt"});
+  const auto index = scan_folder(store, "root", "", {});
+  ASSERT_TRUE(index) << index.error().describe();
+  EXPECT_EQ(paths_of(*index), (std::vector<std::string>{"a/x.png", "b/y.tif"}));
+  const std::map<std::string, std::uint64_t> expected = {{"", 1}, {"txt", 2}};
+  EXPECT_EQ(index->left_out.by_ending, expected);
+  EXPECT_EQ(index->left_out.count(), 3u);
+  EXPECT_EQ(index->left_out.describe(), "3 files were left out: .txt (2), no ending (1); for example LICENSE");
+  const auto again = parse_index(serialise_index(*index, "root"), "root");
+  ASSERT_TRUE(again) << again.error().describe();
+  EXPECT_EQ(again->left_out.by_ending, expected);
+  EXPECT_EQ(again->left_out.example, "LICENSE");
+}
+
+TEST(KeptIndex, another_version_is_no_damage) {
+  const auto index = scan_folder(store_with({"x.png"}), "root", "", {});
+  auto bytes = serialise_index(*index, "root");
+  bytes[7] = std::byte{'1'};
+  EXPECT_EQ(parse_index(bytes, "root").error().code, ErrorCode::kUnsupported);
+}
+
 TEST(ScanFolder, a_folder_without_images_says_what_is_there) {
   const auto index = scan_folder(store_with({"a.txt", "b.txt", "c.csv"}), "root", "", {});
   ASSERT_FALSE(index);

@@ -1,0 +1,42 @@
+"""Which samples a user means: a list of indices, or a mask with one boolean for each sample."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Iterable
+
+
+def chosen_indices(samples: Iterable[Any], size: int, what: str) -> list[int]:
+    """Indices as they are; a mask (all booleans, NumPy, torch or a list) becomes the indices where it is true.
+
+    `what` begins the messages, for example "subset". Negative indices are not changed.
+    """
+    dtype = getattr(samples, "dtype", None)
+    if dtype is not None and len(getattr(samples, "shape", ())) != 1:
+        raise ValueError(f"{what}: wants one dimension of indices or of booleans, not the shape {tuple(samples.shape)}")
+    if hasattr(samples, "tolist"):
+        samples = samples.tolist()
+    values = list(samples)
+    booleans = sum(_is_boolean(value) for value in values)
+    if booleans == 0:
+        return [_index(value, what) for value in values]
+    if booleans < len(values):
+        raise TypeError(f"{what}: booleans and numbers are mixed; give indices, or a mask with one boolean for each "
+                        "sample")
+    if len(values) != size:
+        raise ValueError(f"{what}: a mask of {len(values)} booleans, but the source has {size} samples")
+    return [index for index, is_chosen in enumerate(values) if is_chosen]
+
+
+def _is_boolean(value: Any) -> bool:
+    if type(value) is int:
+        return False
+    # Scalars of NumPy and torch say so by their dtype.
+    return isinstance(value, bool) or str(getattr(value, "dtype", "")) in ("bool", "torch.bool")
+
+
+def _index(value: Any, what: str) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what}: {value!r} is not a whole number") from None
