@@ -16,7 +16,7 @@ from .outputs import channels_first, choose_output, converter
 from .ranks import find_ranks
 from .sizes import parse_bytes
 from .sources import Source, open_source
-from .transforms import Derive, is_transform, makes_image, moves_pixels
+from .transforms import Derive, is_for, is_transform, makes_image, moves_pixels
 
 log = logging.getLogger("penstock")
 
@@ -66,7 +66,8 @@ class Loader:
     Result
         fields: a list chooses and orders, a dict renames; every source also has "key".
         transform: a list for the first image or array (its crops, flips and turns are done to masks
-        too), or a dict of lists by field. output:
+        too), or a dict of lists by field. Fields share their random draws; two outputs of one stored field,
+        as in ``fields={"view1": "image", "view2": "image"}``, draw independently. output:
         "torch", "numpy", "jax" or "dlpack". dtype: "float32", "float16", "bfloat16", "uint8".
         layout: "NCHW", "NHWC" or "channels_last" (torch).
     """
@@ -422,17 +423,31 @@ def _field_steps(transform: Any, source: Source, names: Sequence[str],
                 (name, _steps(steps, name), "") for name, steps in transform.items()]
     if is_transform(transform):
         transform = [transform]
-    # A bare list is for the first image, or else the first array, of those that are asked for.
+    # A bare list is for all outputs of the first image, or else the first array, of those that are asked for.
     kinds = {name: source.fields.get(renamed.get(name, name)) for name in names} or source.fields
     for wanted in ("image", "array"):
         for name, field_kind in kinds.items():
             if field_kind == wanted:
                 steps = _steps(transform, name)
+                views = [other for other in kinds if renamed.get(other, other) == renamed.get(name, name)]
                 # What moves pixels must move those of the masks too, by the same draws.
                 moves = [step for step in steps if moves_pixels(step)]
                 masks = [other for other, other_kind in kinds.items() if other_kind == "mask" and moves]
-                return [(name, steps, ""), *((mask, moves, "") for mask in masks)]
+                return _with_joint_maps(steps, views, masks)
+    steps = _steps(transform, "all fields")
+    if steps and all(getattr(step, "fields", None) for step in steps):
+        return _with_joint_maps(steps, [], [])
     raise UsageError("there is no image or array that transforms could be for")
+
+
+def _with_joint_maps(steps: list, views: Sequence[str], masks: Sequence[str]) -> list[tuple[str, list, str]]:
+    """The steps of the list form by field: all for `views`, moves for `masks`, each Map for the fields that it names."""
+    named = [name for step in steps for name in getattr(step, "fields", ())]
+    chosen = {}
+    for field in dict.fromkeys([*views, *masks, *named]):
+        chosen[field] = [step for step in steps if is_for(step, field) and
+                         (field in views or getattr(step, "fields", None) or field in masks and moves_pixels(step))]
+    return [(field, own, "") for field, own in chosen.items()]
 
 
 def _steps(steps: Any, field: str) -> list:

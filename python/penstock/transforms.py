@@ -35,6 +35,11 @@ def moves_pixels(value: Any) -> bool:
                               RandomRot90, RandomVerticalFlip, Resize))
 
 
+def is_for(value: Any, field: str) -> bool:
+    """Whether the step concerns this field; a Map over several fields names them."""
+    return not getattr(value, "fields", None) or field in value.fields
+
+
 def makes_image(value: Any) -> bool:
     """Whether an array that passes through this step is an image (height, width, channels) afterwards."""
     return isinstance(value, (CenterCrop, ColorJitter, Pad, RandomCrop, RandomHorizontalFlip, RandomResizedCrop,

@@ -234,7 +234,10 @@ class PipelineLoader final : public Loader {
     counts.planned += batch.planned;
     totals_.planned += batch.planned;
     for (const Error& error : batch.errors)
-      if (errors_.size() < kErrorsListed) errors_.push_back(error);
+      if (errors_.size() < kErrorsListed) {
+        errors_.push_back(error);
+        errors_.back().cause.reset();  // a traceback keeps all variables of the user's function alive
+      }
     if (batch.failed) {
       counts.failed += batch.planned;
       totals_.failed += batch.planned;
@@ -254,7 +257,7 @@ class PipelineLoader final : public Loader {
           ErrorCode::kTooManySkipped,
           fmt::format("{} bad samples in this epoch are more than max_skip={} allows; the last: {}",
                       counts.skipped + counts.replaced, options_.max_skip, batch.errors.front().describe()),
-          batch.errors.front().where, false});
+          batch.errors.front().where, false, batch.errors.front().cause});
     }
     counts.delivered += batch.kept;
     totals_.delivered += batch.kept;

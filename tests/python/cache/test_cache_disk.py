@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from cached import Reader, assert_counts_agree, assert_same_epochs, batches_of, cached_loader, copied
+from cached import Reader, assert_counts_agree, assert_same_epochs, batches_of, cached_loader, copied, small_disk
 from cached_data import REPLACED, replaced_source, write_replaced
 from cached_reader import expected_digests
 from pictures import noise, save_png
@@ -350,15 +350,6 @@ def test_a_read_only_folder_is_said_once_and_samples_are_right(noisy, folder, is
     if is_filled:
         _, stats = read(noisy, folder)
         assert hits(stats)[0] == SAMPLES
-
-
-def small_disk(folder, size):
-    """A command before the program: the folder is a disk of this size."""
-    folder.mkdir(exist_ok=True)
-    wrapper = ["unshare", "--mount", "sh", "-c", f'mount -t tmpfs -o size={size} tmpfs "{folder}" && exec "$@"', "sh"]
-    if subprocess.run([*wrapper, "true"], capture_output=True).returncode != 0:
-        pytest.skip("may not mount a small disk")
-    return wrapper
 
 
 def test_a_disk_too_small_for_the_index_is_left_as_it_was(noisy, folder):
