@@ -55,9 +55,7 @@ class Draws {
     std::uint64_t seed = 0, epoch = 0, position = 0;
     std::uint32_t stream = 0;  // the step that draws, and the view
   };
-  Key key() const {
-    return {std::uint64_t{key_[1]} << 32 | key_[0], epoch_, position_, stream_};
-  }
+  Key key() const { return {std::uint64_t{key_[1]} << 32 | key_[0], epoch_, position_, stream_}; }
 
  private:
   static std::uint32_t low(std::uint64_t v) { return static_cast<std::uint32_t>(v); }

@@ -129,7 +129,7 @@ def test_a_smaller_folder_is_made_anew_and_said(noisy, folder, truth, caplog):
 
 
 @pytest.mark.parametrize("form", ["encoded", "decoded"])
-def test_memory_and_disk_together_hold_every_sample_once(tmp_path, folder, form):
+def test_memory_and_disk_together_hold_every_sample(tmp_path, folder, form):
     for i in range(60):
         save_png(tmp_path / "p" / f"{i:02}.png", noise((100, 100, 3), seed=i), compress_level=1)
     expected = batches_of(tmp_path / "p", 3, transform=[ps.RandomCrop(32)])
@@ -137,17 +137,18 @@ def test_memory_and_disk_together_hold_every_sample_once(tmp_path, folder, form)
     assert_same_epochs(batches, expected)
     assert_counts_agree(stats)
     tiers = stats["cache"]["tiers"]
-    assert tiers["ram"]["entries"] + tiers["disk"]["entries"] == 60  # none is in both
-    assert 20 < tiers["ram"]["entries"] < 40
+    in_memory = tiers["ram"]["entries"]
+    assert 20 < in_memory < 40
+    # Each sample went to one of them. Those in memory are copied to disk afterwards, as far as the run lasts.
+    assert 60 - in_memory <= tiers["disk"]["entries"] <= 60
     assert hits(stats) == [0, 60, 60]
-    for name in ("ram", "disk"):
-        assert tiers[name]["hits"] == 2 * tiers[name]["entries"]
-    # What was in memory is gone, what was on disk is there; and again nothing is twice.
+    assert tiers["ram"]["hits"] == 2 * in_memory and tiers["disk"]["hits"] == 2 * (60 - in_memory)
+    # What was in memory is gone, what was on disk is there.
     batches, again = read(tmp_path / "p", folder, ram="1MiB", form=form, epochs=3)
     assert_same_epochs(batches, expected)
-    assert hits(again)[0] == tiers["disk"]["entries"] and hits(again)[1:] == [60, 60]
+    assert tiers["disk"]["entries"] <= hits(again)[0] <= 60 and hits(again)[1:] == [60, 60]
     after = again["cache"]["tiers"]
-    assert after["ram"]["entries"] + after["disk"]["entries"] == 60
+    assert after["ram"]["entries"] + hits(again)[0] == 60 and after["disk"]["entries"] >= hits(again)[0]
 
 
 def test_all_of_it_stays_within_the_memory_given(noisy, folder):
