@@ -34,6 +34,7 @@ struct TierState {
   std::uint64_t capacity_bytes = 0, used_bytes = 0, entries = 0;
   std::uint64_t damaged = 0;  // entries that were found to be, and made again
   bool is_shared = false;     // with other processes
+  std::uint64_t copied = 0;   // entries that this process copied here from the tier before
 };
 
 // May serve several loaders, at the same time too. What it keeps in memory is given back with the last.

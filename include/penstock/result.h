@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -41,6 +42,9 @@ struct Error {
   std::string message;
   Where where;
   bool retryable = false;
+  // What the user's function threw, as the language that it is written in holds it. Whoever drops the last
+  // copy may be any thread.
+  std::shared_ptr<const void> cause = nullptr;
 
   // "truncated JPEG: cats/7.jpg @ 0+118034 (sample 12)"
   std::string describe() const;
@@ -52,7 +56,7 @@ using Result = std::expected<T, Error>;
 using Status = Result<void>;
 
 inline std::unexpected<Error> fail(ErrorCode code, std::string message, Where where = {}) {
-  return std::unexpected(Error{code, std::move(message), std::move(where), false});
+  return std::unexpected(Error{code, std::move(message), std::move(where), false, nullptr});
 }
 
 }  // namespace penstock

@@ -2,7 +2,8 @@
 //
 // These are plain descriptions; the engine compiles a list of them once. Geometry is torchvision's:
 // the same crops for the same numbers, the same resampling filters, antialiased by default.
-// Random draws are shared by all fields of a sample, so image and mask stay aligned.
+// Random draws are shared by the fields of a sample, so image and mask stay aligned. Only the second and
+// later outputs of one stored field draw by themselves: two views of a picture differ.
 #pragma once
 
 #include <functional>
@@ -102,9 +103,31 @@ struct OwnedArray {
   std::shared_ptr<const void> data;
 };
 
-// The user's own function: a C-ordered array in, an array out. Called from worker threads.
+// What a Map gets or returns for one field: a C-ordered array, or the characters of a text.
+struct MapValue {
+  enum class Kind : std::uint8_t { kArray, kText, kJson, kBytes };
+  Kind kind = Kind::kArray;
+  OwnedArray array;
+  std::string text;
+};
+
+// Names the random numbers of one call: the same on any number of threads and ranks.
+struct MapDraws {
+  std::uint64_t seed = 0, epoch = 0, position = 0;
+  std::uint32_t step = 0;
+};
+
+// The user's own function. Called from worker threads, with one value for each field and in that order; it
+// returns as many.
 struct Map {
-  std::function<Result<OwnedArray>(const ArraySpec& spec, const void* data)> function;
+  using Function = std::function<Result<std::vector<MapValue>>(std::vector<MapValue>, const MapDraws&)>;
+  std::shared_ptr<const Function> function;
+  // Empty: the function gets the field whose step this is. Otherwise it runs when the steps before it of all
+  // these fields are done; fields that do not have it among their steps take it as their last.
+  std::vector<std::string> fields{};
+
+  // Of a function that makes one array of another.
+  static Map of_array(std::function<Result<OwnedArray>(const ArraySpec& spec, const void* data)> function);
 };
 
 using Transform = std::variant<Decode, Resize, CenterCrop, RandomCrop, RandomResizedCrop,

@@ -42,6 +42,7 @@ nb::dict tiers_dict(const std::vector<TierState>& tiers) {
     one["entries"] = tier.entries;
     one["damaged"] = tier.damaged;
     one["shared"] = tier.is_shared;
+    one["copied"] = tier.copied;
     out[tier.name.c_str()] = one;
   }
   return out;

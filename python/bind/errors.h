@@ -3,11 +3,14 @@
 
 #include <nanobind/nanobind.h>
 
+#include <memory>
+
 #include "penstock/result.h"
 
 namespace penstock::python {
 
-// Raises the exception of penstock.errors that fits the code.
+// Raises the exception of penstock.errors that fits the code. What the user's own function raised is its
+// __cause__; a KeyboardInterrupt in there is raised itself.
 [[noreturn]] void raise(const Error& error);
 
 template <typename T>
@@ -15,6 +18,9 @@ T value_or_raise(Result<T> result) {
   if (!result) raise(result.error());
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
+
+// For Error::cause: the exception with its traceback. Any thread may drop it, at the interpreter's end too.
+std::shared_ptr<const void> cause_of(const nanobind::python_error& error);
 
 // File names are bytes: what is not UTF-8 comes as os.fsdecode would give it.
 nanobind::str file_text(const std::string& text);

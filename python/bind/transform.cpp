@@ -7,9 +7,9 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
-#include "arrays.h"
 #include "bind.h"
 #include "errors.h"
+#include "map_function.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -63,51 +63,6 @@ Pad pad_of(const Sides& sides, double fill) {
          {},
          false});
 }
-
-// "KeyError: 'x' (line 12 of train.py, in shrink)". Whatever the exception does when it is printed,
-// nothing may leave this function: workers have nobody above them.
-std::string describe(const nb::python_error& error) noexcept try {
-  const nb::object value = nb::borrow(error.value());
-  std::string text = nb::cast<std::string>(nb::handle(error.type()).attr("__name__"));
-  text += ": " + nb::cast<std::string>(nb::str(value));
-  const nb::object frames = nb::module_::import_("traceback").attr("extract_tb")(value.attr("__traceback__"));
-  const std::size_t count = nb::len(frames);
-  if (count == 0) return text;
-  const nb::object last = frames[count - 1];
-  return text + " (line " + std::to_string(nb::cast<int>(last.attr("lineno"))) + " of " +
-         nb::cast<std::string>(last.attr("filename")) + ", in " + nb::cast<std::string>(last.attr("name")) +
-         ")";
-} catch (...) {
-  return "an exception that cannot be printed";
-}
-
-// A Python function that worker threads may call and drop.
-class PythonFunction {
- public:
-  explicit PythonFunction(nb::object function) : function_(std::move(function)) {}
-  PythonFunction(const PythonFunction&) = delete;
-  ~PythonFunction() {
-    nb::gil_scoped_acquire gil;
-    function_.reset();
-  }
-
-  Result<OwnedArray> operator()(const ArraySpec& spec, const void* data) const {
-    nb::gil_scoped_acquire gil;
-    try {
-      // A copy of its own: the function may keep it or write to it.
-      const nb::object borrowed = numpy_array(const_cast<void*>(data), spec, nullptr);
-      const nb::object own = borrowed.attr("copy")();
-      return array_from_python(function_(own));
-    } catch (nb::python_error& error) {
-      return fail(ErrorCode::kCallback, "Map raised " + describe(error));
-    } catch (const std::exception& error) {
-      return fail(ErrorCode::kCallback, std::string("Map failed: ") + error.what());
-    }
-  }
-
- private:
-  nb::object function_;
-};
 
 }  // namespace
 
@@ -244,19 +199,7 @@ void bind_transforms(nb::module_& m) {
       .def(nb::init<>());
   nb::class_<OneHot>(m, "OneHot", "An integer label to a float32 vector of zeros and a one.")
       .def("__init__", [](OneHot* self, int classes) { new (self) OneHot{classes}; }, "classes"_a);
-
-  nb::class_<Map>(m, "Map",
-                  "Your own function: a NumPy array in ((H, W, C) for images), an array out.\n\n"
-                  "It runs in worker threads, under the GIL, so keep it small.")
-      .def(
-          "__init__",
-          [](Map* self, nb::object function) {
-            if (!PyCallable_Check(function.ptr())) throw nb::type_error("Map wants a function");
-            auto shared = std::make_shared<PythonFunction>(std::move(function));
-            new (self)
-                Map{[shared](const ArraySpec& spec, const void* data) { return (*shared)(spec, data); }};
-          },
-          "function"_a);
+  bind_map(m);
 }
 
 }  // namespace penstock::python

@@ -19,7 +19,8 @@ class Cache:
 
     ``ram``: memory of the node. Processes of one user that read the same data with the same first steps share
     it; it goes away with the last of them. ``disk``: a folder and a size; what is there is found again by the
-    next run. What comes first stays: a loader that visits every sample once an epoch then hits as often as
+    next run. Once all samples are in memory or on disk, those in memory are copied to spare room on disk, in the
+    background and as long as the Cache is open. What comes first stays: a loader that visits every sample once an epoch then hits as often as
     any cache of that size can. What does not fit is read as if there were no cache.
 
     One Cache may serve several loaders (training and validation). ``cache="8GiB"`` is short for
@@ -38,7 +39,8 @@ class Cache:
         _open_caches.add(self)
 
     def tiers(self) -> dict[str, dict[str, Any]]:
-        """What each tier holds: capacity, used (bytes), entries, damaged, shared. Empty before the first loader."""
+        """What each tier holds: capacity, used (bytes), entries, damaged, shared, and on disk how many entries were
+        copied there from memory by this process. Empty before the first loader."""
         return self._handle.tiers()
 
     def close(self) -> None:

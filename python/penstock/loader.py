@@ -13,14 +13,15 @@ from . import _core
 from .arguments import any_number, plain_type_errors, shown, text, whole_number
 from .cache import Cache, make_cache
 from .errors import Error, UsageError
+from .field_steps import FieldSteps, field_steps
 from .indices import chosen_indices
 from .labels import sampling_weights
 from .outputs import channels_first, choose_output, converter
 from .ranks import Ranks, find_ranks
 from .sizes import parse_bytes
 from .sources import Source, open_source
-from .torch_words import transform_list, unknown_keyword
-from .transforms import Derive, dtype_name, engine_steps, makes_image, moves_pixels
+from .torch_words import unknown_keyword
+from .transforms import Derive, dtype_name, engine_steps, makes_image
 
 log = logging.getLogger("penstock")
 
@@ -72,7 +73,8 @@ class Loader:
     Result
         fields: a list chooses and orders, a dict renames; every source also has "key".
         transform: a list for the first image or array (its crops, flips and turns are done to masks
-        too), or a dict of lists by field. output:
+        too), or a dict of lists by field. Fields share their random draws; two outputs of one stored field,
+        as in ``fields={"view1": "image", "view2": "image"}``, draw independently. output:
         "torch", "numpy", "jax" or "dlpack". dtype: "float32", "float16", "bfloat16", "uint8".
         layout: "NCHW", "NHWC" or "channels_last" (torch).
     """
@@ -119,12 +121,12 @@ class Loader:
         self._seed = seed
         self._next_epoch = 0
         _explain_missing_masks(names, renamed, transform, self.source)
-        field_steps = _field_steps(transform, self.source, names, renamed)
+        steps = field_steps(transform, self.source, names, renamed)
         self._cache, self._owns_cache = make_cache(cache)
         try:
             self._core = plain_type_errors("Loader")(_core.open_loader)(
                 self.source._handle, batch_size=_count("batch_size", batch_size), fields=names, renamed=renamed,
-                transforms=engine_steps(field_steps), shuffle=_shuffle_name(shuffle),
+                transforms=engine_steps(steps), shuffle=_shuffle_name(shuffle),
                 shuffle_window=0 if shuffle_window is None else _count("shuffle_window", shuffle_window), sampler=indices,
                 weights=sampling_weights(weights, self.source),
                 seed=_seed_value(seed), epoch_size=0 if epoch_size is None else _count("epoch_size", epoch_size),
@@ -147,7 +149,7 @@ class Loader:
         self._forms = [(form, dtype) for _, dtype, _, form in self._core.sample_fields()]
         self._names = self._core.field_names()
         self._single = self._bare and len(self._names) == 1
-        self._turned = self._fields_to_turn(field_steps, renamed) if self._channels_last else frozenset()
+        self._turned = self._fields_to_turn(steps, renamed) if self._channels_last else frozenset()
         self._convert: Callable[[Any], Any] | None = None
         self._running: weakref.WeakSet[_Epoch] = weakref.WeakSet()
         self._has_begun = False
@@ -196,9 +198,9 @@ class Loader:
                             "sampler, not an iterator")
         return sampler, _indices(sampler, len(self.source))
 
-    def _fields_to_turn(self, field_steps: list[tuple[str, list, str]], renamed: Mapping[str, str]) -> frozenset[int]:
+    def _fields_to_turn(self, steps_of: FieldSteps, renamed: Mapping[str, str]) -> frozenset[int]:
         """Places of the fields that are images, for channels_last; other arrays keep their shape."""
-        steps = {name: (own, derived_from) for name, own, derived_from in field_steps}
+        steps = {name: (own, derived_from) for name, own, derived_from in steps_of}
 
         def is_image(name: str) -> bool:
             own, derived_from = steps.get(name, ([], ""))
@@ -501,34 +503,6 @@ def _checked_state(state: Any) -> dict[str, int]:
     if not isinstance(state, Mapping) or not all(isinstance(name, str) for name in state):
         raise TypeError(f"state={shown(state)}: wants what state_dict() gave")
     return {name: whole_number(f"state: {name}", value, 0, 2**64 - 1) for name, value in state.items()}
-
-
-def _field_steps(transform: Any, source: Source, names: Sequence[str],
-                 renamed: Mapping[str, str]) -> list[tuple[str, list, str]]:
-    """(name, steps, derive_from) for each field that has transforms."""
-    if transform is None:
-        return []
-    if isinstance(transform, Mapping):
-        return [(name, _steps(steps.steps, name), steps.source) if isinstance(steps, Derive) else
-                (name, _steps(steps, name), "") for name, steps in transform.items()]
-    transform = transform_list(transform)
-    # A bare list is for the first image, or else the first array, of those that are asked for.
-    kinds = {name: source.fields.get(renamed.get(name, name)) for name in names} or source.fields
-    for wanted in ("image", "array"):
-        for name, field_kind in kinds.items():
-            if field_kind == wanted:
-                steps = transform
-                # What moves pixels must move those of the masks too, by the same draws.
-                moves = [step for step in steps if moves_pixels(step)]
-                masks = [other for other, other_kind in kinds.items() if other_kind == "mask" and moves]
-                return [(name, steps, ""), *((mask, moves, "") for mask in masks)]
-    raise UsageError("there is no image or array that transforms could be for")
-
-
-def _steps(steps: Any, field: str) -> list:
-    if not isinstance(field, str):
-        raise TypeError(f"transform: {field!r} is not the name of a field")
-    return transform_list(steps, f"transform of {field!r}")
 
 
 atexit.register(_core.close_all_loaders)

@@ -264,19 +264,41 @@ class OneHot(Transform):
 class Map(Transform):
     """Your own function: a NumPy array in ((H, W, C) for images), an array out.
 
-    It runs in worker threads, under the GIL, so keep it small. A Map can be pickled where its function can: a
-    function at the top of a module, not a lambda.
+    fields: the function gets these fields at once, in this order, after the steps before it of each of them, and
+        returns a tuple in the same order, or a dict of those that change. Texts come as str, JSON as objects; a text
+        that is returned as an array is delivered as one. The fields need not be delivered.
+    generator: the last argument is a numpy.random.Generator of the sample's own, the same on any number of threads
+        and ranks.
+
+    It runs in worker threads, under the GIL, so keep it small. An exception is the ``__cause__`` of the
+    penstock.Error that the loader raises. A Map can be pickled where its function can: a function at the top of a
+    module, not a lambda.
     """
 
     function: Callable[..., Any]
+    _: dataclasses.KW_ONLY
+    fields: Union[Sequence[str], None] = None
+    generator: bool = False
 
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise TypeError(f"Map: function={shown(self.function)}: wants a function")
+        flag("Map: generator", self.generator)
+        if self.fields is None:
+            return
+        if isinstance(self.fields, (str, bytes)) or not is_sequence(self.fields):
+            hint = f"a list, [{self.fields!r}]" if isinstance(self.fields, str) else "a list of names"
+            raise TypeError(f"Map: fields={shown(self.fields)}: wants {hint}")
+        names = tuple(text("Map: fields", name, "the name of a field") for name in self.fields)
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"Map: fields={list(names)}: wants at least one name, and each name once")
+        object.__setattr__(self, "fields", names)
 
     def __repr__(self) -> str:
         name = getattr(self.function, "__qualname__", None)
-        return f"Map({name if name is not None else shown(self.function)})"
+        options = f", fields={list(self.fields)}" if self.fields else ""
+        options += ", generator=True" if self.generator else ""
+        return f"Map({name if name is not None else shown(self.function)}{options})"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
@@ -310,6 +332,11 @@ def moves_pixels(value: Any) -> bool:
     """Whether masks must take this step together with their image."""
     return isinstance(value, (CenterCrop, Pad, RandomCrop, RandomFlip3D, RandomHorizontalFlip, RandomResizedCrop,
                               RandomRot90, RandomVerticalFlip, Resize))
+
+
+def joint_fields(value: Any) -> tuple[str, ...]:
+    """The fields that a Map over several fields names; empty for every other step."""
+    return (value.fields or ()) if isinstance(value, Map) else ()
 
 
 def makes_image(value: Any) -> bool:

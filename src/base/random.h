@@ -1,4 +1,4 @@
-// Random draws as a pure function of (seed, epoch, position): Philox4x32-10 (Salmon et al., 2011).
+// Random draws as a pure function of (seed, epoch, position, view): Philox4x32-10 (Salmon et al., 2011).
 //
 // Why a counter-based generator: the pixels of a sample must not depend on which thread, rank or
 // cache served it, so nothing may carry state from one sample to the next.
@@ -18,8 +18,12 @@ class Draws {
         epoch_(epoch),
         position_(position) {}
 
+  // The first output of a stored field is its view 0, the second output its view 1: two views of one picture
+  // draw independently, while the image and the mask of one view draw alike. Streams are below 2^16.
+  void select_view(std::uint32_t view) { view_ = view << 16; }
+
   void select_stream(std::uint32_t stream) {
-    stream_ = stream;
+    stream_ = view_ | stream;
     index_ = 0;
     left_ = 0;
   }
@@ -46,6 +50,13 @@ class Draws {
 
   bool chance(double probability) { return uniform() < probability; }
 
+  // What names the numbers: whoever has a generator of their own seeds it with this.
+  struct Key {
+    std::uint64_t seed = 0, epoch = 0, position = 0;
+    std::uint32_t stream = 0;  // the step that draws, and the view
+  };
+  Key key() const { return {std::uint64_t{key_[1]} << 32 | key_[0], epoch_, position_, stream_}; }
+
  private:
   static std::uint32_t low(std::uint64_t v) { return static_cast<std::uint32_t>(v); }
   static std::uint32_t high(std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32); }
@@ -67,6 +78,7 @@ class Draws {
   std::array<std::uint32_t, 2> key_;
   std::uint64_t epoch_;
   std::uint64_t position_;
+  std::uint32_t view_ = 0;
   std::uint32_t stream_ = 0;
   std::uint32_t index_ = 0;
   std::uint32_t left_ = 0;

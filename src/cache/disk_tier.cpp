@@ -99,17 +99,19 @@ class DiskTier final : public CacheTier {
   }
 
   Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room) override {
-    if (cannot_write_.load(std::memory_order_relaxed)) return Added::kNoRoom;
-    int refused = 0;
-    const auto claim = table_.claim(key, bytes, [&](std::uint64_t offset, std::uint64_t more) {
-      refused = back(folder_.data.get(), offset, more);
-      return refused == 0;
+    return claim_and_write(key, bytes, [&](const EntryTable::Claim& claim) -> Result<Added> {
+      const auto memory = room(bytes);
+      if (!memory) return Added::kNoRoom;
+      if (auto filled = fill(*memory); !filled) return std::unexpected(std::move(filled).error());
+      return write_entry(claim, *memory);
     });
-    if (refused != 0) stop_writing(refused);  // not before: others waited for the table
-    if (!claim) return claim.error() == EntryTable::Refusal::kTaken ? Added::kTaken : Added::kNoRoom;
-    auto added = write_entry(*claim, bytes, fill, room);
-    if (!added || *added != Added::kYes) table_.give_up(*claim);
-    return added;
+  }
+
+  Added copy(const EntryKey& key, ConstBytes entry) override {
+    const auto write = [&](const EntryTable::Claim& claim) -> Result<Added> {
+      return write_entry(claim, entry);
+    };
+    return claim_and_write(key, entry.size(), write).value_or(Added::kNoRoom);
   }
 
   void withdraw(const EntryKey& key) override { table_.withdraw(key); }
@@ -134,18 +136,28 @@ class DiskTier final : public CacheTier {
   }
 
  private:
-  Result<Added> write_entry(const EntryTable::Claim& claim, std::uint64_t bytes, const Fill& fill,
-                            const Room& room) {
+  using Write = std::function<Result<Added>(const EntryTable::Claim&)>;
+  Result<Added> claim_and_write(const EntryKey& key, std::uint64_t bytes, const Write& write) {
+    if (cannot_write_.load(std::memory_order_relaxed)) return Added::kNoRoom;
+    int refused = 0;
+    const auto claim = table_.claim(key, bytes, [&](std::uint64_t offset, std::uint64_t more) {
+      refused = back(folder_.data.get(), offset, more);
+      return refused == 0;
+    });
+    if (refused != 0) stop_writing(refused);  // not before: others waited for the table
+    if (!claim) return claim.error() == EntryTable::Refusal::kTaken ? Added::kTaken : Added::kNoRoom;
     // A damaged table must not make the file larger than it may be.
-    if (claim.offset > table_.capacity_bytes() - bytes) return Added::kNoRoom;
-    const auto memory = room(bytes);
-    if (!memory) return Added::kNoRoom;
-    if (auto filled = fill(*memory); !filled) return std::unexpected(std::move(filled).error());
-    if (const int refused = write_whole(folder_.data.get(), *memory, claim.offset); refused != 0) {
+    auto added = claim->offset > table_.capacity_bytes() - bytes ? Added::kNoRoom : write(*claim);
+    if (!added || *added != Added::kYes) table_.give_up(*claim);
+    return added;
+  }
+
+  Added write_entry(const EntryTable::Claim& claim, ConstBytes entry) {
+    if (const int refused = write_whole(folder_.data.get(), entry, claim.offset); refused != 0) {
       stop_writing(refused);
       return Added::kNoRoom;
     }
-    table_.publish(claim, crc32c(*memory));
+    table_.publish(claim, crc32c(entry));
     return Added::kYes;
   }
 

@@ -306,6 +306,12 @@ bool EntryTable::withdraw(const EntryKey& key) {
   return true;
 }
 
+std::optional<EntryKey> EntryTable::key_at(std::uint64_t slot) const {
+  // A slot that has a key has it for ever.
+  if (kind_of(slots_[slot].state.load(std::memory_order_acquire)) != kReady) return std::nullopt;
+  return slots_[slot].key;
+}
+
 std::uint64_t EntryTable::entries() const { return header_.entries.load(); }
 std::uint64_t EntryTable::used_bytes() const { return header_.used_bytes.load(); }
 std::uint64_t EntryTable::capacity_bytes() const { return header_.capacity_bytes.load(); }

@@ -71,6 +71,8 @@ class EntryTable {
   std::uint32_t agree(std::uint64_t on, std::uint32_t mine);
 
   std::uint64_t slots() const { return slots_.size(); }
+  // Of the entry that is published there.
+  std::optional<EntryKey> key_at(std::uint64_t slot) const;
   std::uint64_t entries() const;
   std::uint64_t used_bytes() const;
   std::uint64_t capacity_bytes() const;

@@ -98,6 +98,20 @@ class RamTier final : public CacheTier {
     return Added::kNoRoom;
   }
 
+  std::uint64_t places() const override {
+    std::uint64_t slots = 0;
+    for (const auto& stripe : stripes_) slots += stripe->table.slots();
+    return slots;
+  }
+
+  std::optional<EntryKey> key_at(std::uint64_t place) const override {
+    for (const auto& stripe : stripes_) {
+      if (place < stripe->table.slots()) return stripe->table.key_at(place);
+      place -= stripe->table.slots();
+    }
+    return std::nullopt;
+  }
+
   void withdraw(const EntryKey& key) override {
     for (const auto& stripe : stripes_) stripe->table.withdraw(key);
   }

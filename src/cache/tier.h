@@ -45,6 +45,11 @@ class CacheTier {
   // room is kept for the next try.
   using Fill = std::function<Status(MutableBytes)>;
   virtual Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room) = 0;
+  // Adds an entry, head and all, that another tier has.
+  virtual Added copy(const EntryKey&, ConstBytes) { return Added::kNoRoom; }
+  // All entries, place by place: the key of the entry that is there, if any.
+  virtual std::uint64_t places() const { return 0; }
+  virtual std::optional<EntryKey> key_at(std::uint64_t) const { return std::nullopt; }
   // The entry is of an object that has changed since.
   virtual void withdraw(const EntryKey& key) = 0;
 

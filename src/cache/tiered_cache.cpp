@@ -64,6 +64,7 @@ Status TieredCache::open_tiers(const Use& use) {
       tiers_.push_back(std::move(*disk));
     else if (options_.warn)
       options_.warn(fmt::format("goes on without the cache on disk: {}", disk.error().describe()));
+    if (tiers_.size() == 2) copy_ = std::make_unique<TierCopy>(*tiers_[0], *tiers_[1]);
   }
   return {};
 }
@@ -109,6 +110,14 @@ std::uint32_t TieredCache::agree(std::uint64_t on, std::uint32_t mine) const {
   return mine;
 }
 
+void TieredCache::add_wanted(std::shared_ptr<WantedEntries> wanted) const {
+  if (copy_) copy_->add_wanted(std::move(wanted));
+}
+
+void TieredCache::look_again() const {
+  if (copy_) copy_->look_again();
+}
+
 void TieredCache::note(const std::string& words) const {
   for (const CacheTierPtr& tier : tiers_) tier->note(words);
 }
@@ -117,6 +126,7 @@ std::vector<TierState> TieredCache::tiers() const {
   const std::lock_guard lock(mutex_);
   std::vector<TierState> states;
   for (const CacheTierPtr& tier : tiers_) states.push_back(tier->state());
+  if (copy_) states.back().copied = copy_->copied();
   return states;
 }
 

@@ -1,10 +1,11 @@
-// The tiers of a cache, one after another: what the first has no room for goes to the next, and nothing is
-// in two of them. Thread-safe.
+// The tiers of a cache, one after another: what the first has no room for goes to the next. Once all samples
+// are in one of them, those in memory are copied to disk for the next run (cache/tier_copy.h). Thread-safe.
 #pragma once
 
 #include <mutex>
 
 #include "cache/tier.h"
+#include "cache/tier_copy.h"
 
 namespace penstock {
 
@@ -43,6 +44,9 @@ class TieredCache final : public Cache {
   std::uint64_t free_bytes() const;
   // All who share a tier agree on a number (not 0): what the tier that stays longest has noted goes first.
   std::uint32_t agree(std::uint64_t on, std::uint32_t mine) const;
+  // A loader begins to keep these entries; an epoch of it ended, or it was closed.
+  void add_wanted(std::shared_ptr<WantedEntries> wanted) const;
+  void look_again() const;
   // What is cached there, in words, for people who look at a folder later.
   void note(const std::string& words) const;
 
@@ -57,6 +61,7 @@ class TieredCache final : public Cache {
   bool is_prepared_ = false, is_charged_ = false;
   std::uint32_t processes_ = 1;
   std::vector<CacheTierPtr> tiers_;
+  std::unique_ptr<TierCopy> copy_;  // where there is memory and disk; its thread uses the tiers
 };
 
 }  // namespace penstock

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "base/nearest_name.h"
+#include "pipeline/joint_map_plan.h"
+#include "transform/map_result.h"
 
 namespace penstock {
 namespace {
@@ -64,6 +66,10 @@ class Planner {
       if (!index) return std::unexpected(index.error());
       order_.push_back(*index);
     }
+    // A Map may need fields that are not delivered.
+    for (const FieldTransform& transform : options_.transforms)
+      if (std::ranges::any_of(transform.steps, is_joint_map))
+        if (const auto index = add(transform.field, 0); !index) return std::unexpected(index.error());
     for (const FieldTransform& transform : options_.transforms)
       if (std::ranges::find(plan_.fields, transform.field, &FieldPlan::name) == plan_.fields.end()) {
         if (std::ranges::find(known_, transform.field) == known_.end())
@@ -80,6 +86,7 @@ class Planner {
     }
     for (std::size_t i = 0; i < plan_.fields.size(); ++i)
       plan_.fields[i].is_delivered = plan_.delivered_as[i] >= 0;
+    PENSTOCK_CHECK(plan_joint_maps(options_.transforms, plan_));
     return std::move(plan_);
   }
 
@@ -103,6 +110,7 @@ class Planner {
       field.derive_from = *parent;
       // A picture that is decoded already is an array of pixels, whatever it came from.
       field.kind = plan_.fields[static_cast<std::size_t>(*parent)].kind;
+      field.view = plan_.fields[static_cast<std::size_t>(*parent)].view;
     } else {
       const auto& fields = source_->fields();
       const auto found = std::ranges::find(fields, source_name(name, options_), &FieldInfo::name);
@@ -110,6 +118,8 @@ class Planner {
         field.source_field = static_cast<int>(found - fields.begin());
         field.kind = found->kind;
         field.form = found->form;
+        field.view = static_cast<std::uint32_t>(
+            std::ranges::count(plan_.fields, field.source_field, &FieldPlan::source_field));
       } else if (source_name(name, options_) == "key") {
         // The sample's own name, unless the source has a field that is called so.
         field.is_key = true;
@@ -118,9 +128,12 @@ class Planner {
         return unknown_field(source_name(name, options_), known_);
       }
     }
-    if (field.kind >= FieldKind::kText && transforms)
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("field \"{}\" is {}; transforms do not apply", name, name_of(field.kind)));
+    if (field.kind >= FieldKind::kText && transforms &&
+        (transforms->steps.empty() || !is_joint_map(transforms->steps.front())))
+      return fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format("field \"{}\" is {}; transforms do not apply, only Map(function, fields=[\"{}\"])",
+                      name, name_of(field.kind), name));
     // Numbers that the index holds, such as places, stay what they are.
     const bool has_own_type = field.form == FieldForm::kIndex;
     auto program = compile(transforms, field.kind, has_own_type, options_);
@@ -143,7 +156,11 @@ class Planner {
 }  // namespace
 
 Result<SamplePlan> plan_fields(SourcePtr source, const LoaderOptions& options) {
-  return Planner(source, options).run();
+  auto transforms = spread_joint_maps(options.transforms);
+  if (!transforms) return std::unexpected(std::move(transforms).error());
+  LoaderOptions spread = options;
+  spread.transforms = std::move(*transforms);
+  return Planner(source, spread).run();
 }
 
 }  // namespace penstock

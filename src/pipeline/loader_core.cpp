@@ -287,7 +287,10 @@ Status LoaderCore::count(EpochRecord& record, const FinishedBatch& batch) {
   change.planned = batch.planned;
   Status status;
   for (const Error& error : batch.errors)
-    if (errors_.size() < kErrorsListed) errors_.push_back(error);
+    if (errors_.size() < kErrorsListed) {
+      errors_.push_back(error);
+      errors_.back().cause.reset();  // a traceback keeps all variables of the user's function alive
+    }
   if (batch.failed) {
     change.failed = batch.planned;
     status = std::unexpected(batch.errors.front());
@@ -304,7 +307,7 @@ Status LoaderCore::count(EpochRecord& record, const FinishedBatch& batch) {
           Error{ErrorCode::kTooManySkipped,
                 fmt::format("{} bad samples in this epoch are more than max_skip={} allows; the last: {}", bad,
                             options_.max_skip, batch.errors.front().describe()),
-                batch.errors.front().where, false});
+                batch.errors.front().where, false, batch.errors.front().cause});
     } else {
       change.delivered = batch.kept;
       change.padded = batch.padded ? batch.kept : 0;

@@ -11,6 +11,8 @@
 #include "cache/admission.h"
 #include "cache/tiered_cache.h"
 #include "penstock/source.h"
+#include "pipeline/sample_keys.h"
+#include "pipeline/wanted_samples.h"
 #include "plan/chunk_id.h"
 #include "store/store.h"
 #include "transform/program.h"
@@ -23,9 +25,11 @@ class SampleCache {
  public:
   // `form`: kEncoded or kDecoded.
   SampleCache(std::shared_ptr<const TieredCache> cache, const SamplePlan& plan, CacheForm form);
+  ~SampleCache();
+  SampleCache(const SampleCache&) = delete;
 
   // Pixels are kept, of all others the bytes as they are stored. `field`: of the plan.
-  bool keeps_pixels(std::size_t field) const { return fields_[field].keeps_pixels; }
+  bool keeps_pixels(std::size_t field) const { return keys_->keeps_pixels(field); }
   bool keeps_decoded_chunks() const { return form_ == CacheForm::kDecoded; }
   CacheForm form() const { return form_; }
 
@@ -69,28 +73,20 @@ class SampleCache {
   // Tells the tiers which entries are wanted soon; no use where there is only memory.
   bool is_on_disk() const { return cache_->options().disk_bytes > 0; }
   void expect_sample(std::uint64_t sample) const;
-  void expect(const ChunkId& chunk) const { cache_->expect(chunk_key(chunk)); }
-  bool has(const ChunkId& chunk) const { return cache_->has(chunk_key(chunk)); }
+  void expect(const ChunkId& chunk) const { cache_->expect(keys_->of(chunk)); }
+  bool has(const ChunkId& chunk) const { return cache_->has(keys_->of(chunk)); }
 
   std::vector<TierState> tiers() const { return cache_->tiers(); }
 
  private:
-  struct Field {
-    int source_field = -1;  // -1: not kept
-    bool keeps_pixels = false;
-    EntryKey key;  // of the steps
-  };
-  EntryKey sample_key(const Field& field, const Extent& extent) const;
-  EntryKey chunk_key(const ChunkId& chunk) const;
   bool is_current(const Subject& subject, const EntryHead& head, std::atomic<std::uint32_t>& checked) const;
 
   const std::shared_ptr<const TieredCache> cache_;
   const SourcePtr source_;
   const CacheForm form_;
-  const std::uint32_t own_mark_;      // on entries that were compared with their objects since this was made
-  const std::string folder_;          // that paths are relative to
-  std::vector<Field> fields_;         // of the plan
-  std::vector<EntryKey> array_keys_;  // of each chunked array
+  const std::uint32_t own_mark_;  // on entries that were compared with their objects since this was made
+  const std::shared_ptr<const SampleKeys> keys_;
+  const std::shared_ptr<WantedSamples> wanted_;
   mutable Admission admission_;
 };
 
@@ -101,8 +97,5 @@ inline std::uint64_t cost_since(Clock::time_point began) {
 
 // A worker's own, for an entry that is not in memory or not yet.
 CacheTier::Room room_for_kept(Scratch& scratch);
-
-// A number for all that a loader's entries depend on, but for the form: where two have the same, they share.
-std::uint64_t cache_identity(const SamplePlan& plan);
 
 }  // namespace penstock

@@ -53,10 +53,10 @@ Status SampleWorker::make_chunked(std::uint64_t position, std::uint64_t sample, 
   for (std::size_t i = 0; i < chunked_fields_.size(); ++i) {
     if (is_in_place[i]) continue;
     const std::size_t field = chunked_fields_[i];
+    context_.draws.select_view(plan_.fields[field].view);
     PENSTOCK_CHECK(plan_.fields[field].program.run(views[i], context_));
     clock_.mark(Stage::kTransform, 0, 1);
-    PENSTOCK_CHECK(deliver(field, views[i], target));
-    PENSTOCK_CHECK(make_derived(field, views[i], target));
+    PENSTOCK_CHECK(hand_on(field, 0, views[i], target));
   }
   return {};
 }
@@ -78,6 +78,7 @@ Result<bool> SampleWorker::aim_at_slot(std::size_t field, const ArrayLayout& sto
   whole.channel_axis = stored.channel_axis;
   View seen = whole;
   const Draws draws = context_.draws;
+  context_.draws.select_view(plan.view);
   PENSTOCK_CHECK(plan.program.run(seen, context_));
   const View slot_view = view_of_array(slot.data(), wanted);
   if (plan.program.spec_of(seen) != wanted ||

@@ -1,5 +1,7 @@
 // The part of a SampleWorker that uses the cache: what was kept of a sample is not read and decoded again.
+#include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "pipeline/sample_worker.h"
 #include "source/extent_place.h"
@@ -117,6 +119,14 @@ Result<UnitCost> SampleWorker::measure_unit(std::uint64_t sample) {
   Status status;
   for (const FieldPlan& field : plan_.fields) {
     if (field.source_field < 0 || field.form == FieldForm::kIndex) continue;
+    // Views of one stored field are read once, and share its entry where their first steps are alike.
+    const std::span before(plan_.fields.data(), number_of(field));
+    const auto is_view = [&](const FieldPlan& other) { return other.source_field == field.source_field; };
+    const bool is_read = std::ranges::any_of(before, is_view);
+    if (std::ranges::any_of(before, [&](const FieldPlan& other) {
+          return is_view(other) && other.program.fixed_fingerprint() == field.program.fixed_fingerprint();
+        }))
+      continue;
     const Clock::time_point began = Clock::now();
     const auto found = read_bytes(field, sample);
     if (!found) {
@@ -133,9 +143,9 @@ Result<UnitCost> SampleWorker::measure_unit(std::uint64_t sample) {
         break;
       }
     }
-    cost.read_seconds += seconds_between(began, read);
+    cost.read_seconds += is_read ? 0 : seconds_between(began, read);
     cost.decode_seconds += seconds_between(read, Clock::now());
-    cost.encoded_bytes += static_cast<double>(found->bytes.size());
+    cost.encoded_bytes += is_read ? 0 : static_cast<double>(found->bytes.size());
     cost.decoded_bytes += static_cast<double>(decoded_bytes);
   }
   end_sample();

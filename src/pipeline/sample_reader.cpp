@@ -108,6 +108,11 @@ Result<ConstBytes> SampleReader::read_block(const Extent& extent) {
 }
 
 Result<ConstBytes> SampleReader::read_file(const Extent& extent) {
+  // Two fields of the sample may be made from one file.
+  if (stretch_object_ == extent.object && !stretch_.empty()) {
+    where_.length = static_cast<std::int64_t>(stretch_.size());
+    return stretch_;
+  }
   auto object = open(extent);
   if (!object) return std::unexpected(std::move(object).error());
   version_ = (*object)->version();
@@ -121,7 +126,10 @@ Result<ConstBytes> SampleReader::read_file(const Extent& extent) {
   PENSTOCK_CHECK((*object)->read_at(0, *buffer));
   ++reads_;
   clock_.mark(Stage::kRead, length);
-  return ConstBytes(*buffer);
+  stretch_ = buffer->first(length);
+  stretch_object_ = extent.object;
+  stretch_begin_ = 0;
+  return stretch_;
 }
 
 // All fields of a sample that stand close together are read at once.

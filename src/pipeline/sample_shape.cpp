@@ -55,10 +55,12 @@ bool holds_times(const SamplePlan& plan, const FieldPlan& field) {
 Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& options,
                                std::uint64_t budget_bytes, const SharedReads& shared) {
   std::vector<std::optional<ArraySpec>> specs(plan.fields.size());
+  std::vector<FieldKind> kinds(plan.fields.size());
   bool complete = true;
   for (std::size_t i = 0; i < plan.fields.size(); ++i) {
     const FieldPlan& field = plan.fields[i];
-    if (field.kind >= FieldKind::kText || !field.is_delivered) continue;
+    kinds[i] = field.kind;
+    if (!field.is_delivered || (field.kind >= FieldKind::kText && field.joint_maps.empty())) continue;
     specs[i] = fixed_spec(plan, field);
     complete = complete && specs[i];
   }
@@ -70,15 +72,17 @@ Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& opti
     SampleWorker worker(plan, budget, counters, shared);
     const std::uint64_t tries = std::min(plan.source->size(), kSamplesToProbe);
     std::optional<Error> first_error;
-    Result<std::vector<ArraySpec>> measured;
+    Result<std::vector<SampleWorker::Measured>> measured;
     for (std::uint64_t sample = 0; sample < tries; ++sample) {
       measured = worker.measure(shared.streams ? sample : sample * plan.source->size() / tries);
       if (measured) break;
       if (!first_error) first_error = measured.error();
     }
     if (!measured) return std::unexpected(*first_error);
-    for (std::size_t i = 0; i < specs.size(); ++i)
-      if (!specs[i]) specs[i] = (*measured)[i];
+    for (std::size_t i = 0; i < specs.size(); ++i) {
+      if (!specs[i]) specs[i] = (*measured)[i].spec;
+      if (!plan.fields[i].joint_maps.empty()) kinds[i] = (*measured)[i].kind;
+    }
   }
   const auto delivered =
       static_cast<std::size_t>(std::ranges::count_if(plan.delivered_as, [](int i) { return i >= 0; }));
@@ -89,7 +93,7 @@ Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& opti
   for (const std::size_t i : plan_field) {
     LayoutField field;
     field.field.name = plan.fields[i].name;
-    field.field.kind = plan.fields[i].kind;
+    field.field.kind = kinds[i];
     if (field.field.kind >= FieldKind::kText) {
       field.placement = Placement::kText;
       field.field.form = BatchForm::kTexts;

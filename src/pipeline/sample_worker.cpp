@@ -28,6 +28,13 @@ Result<View> view_of_npy(ConstBytes file) {
   return view;
 }
 
+// A Map made one thing of the first sample and another of this one.
+Status other_kind(const FieldPlan& field, FieldKind wanted, FieldKind found) {
+  return fail(ErrorCode::kShapeMismatch,
+              fmt::format("Map returned {} for field \"{}\", where the batch has {}", name_of(found),
+                          field.name, name_of(wanted)));
+}
+
 Status check_text(FieldKind kind, ConstBytes text) {
   if (kind == FieldKind::kText) return check_utf8(text);
   if (kind == FieldKind::kJson) return check_json(text);
@@ -55,7 +62,8 @@ SampleWorker::SampleWorker(const SamplePlan& plan, ScratchBudget& budget, Worker
       shared_(shared),
       reader_({*plan.source, stored_fields(plan), plan.opened_at_ns, plan.most_open_objects}, scratch_,
               clock_, shared),
-      room_for_kept_(room_for_kept(scratch_)) {
+      room_for_kept_(room_for_kept(scratch_)),
+      put_aside_(plan.joint_maps.empty() ? 0 : plan.fields.size()) {
   for (std::size_t field = 0; field < plan.fields.size(); ++field)
     if (plan.fields[field].source_field >= 0 && plan.fields[field].form == FieldForm::kChunks)
       chunked_fields_.push_back(field);
@@ -83,11 +91,11 @@ Result<bool> SampleWorker::fill(std::uint64_t epoch, std::uint64_t position, std
   return std::unexpected(std::move(made).error());
 }
 
-Result<std::vector<ArraySpec>> SampleWorker::measure(std::uint64_t sample) {
-  std::vector<ArraySpec> specs(plan_.fields.size());
+Result<std::vector<SampleWorker::Measured>> SampleWorker::measure(std::uint64_t sample) {
+  std::vector<Measured> measured(plan_.fields.size());
   context_.draws = Draws(plan_.seed, 0, 0);
-  PENSTOCK_CHECK(make_sample(0, sample, {nullptr, 0, &specs, nullptr}));
-  return specs;
+  PENSTOCK_CHECK(make_sample(0, sample, {nullptr, 0, &measured, nullptr}));
+  return measured;
 }
 
 Status SampleWorker::look_at(std::uint64_t sample, const Look& look) {
@@ -125,6 +133,7 @@ void SampleWorker::end_sample() {
   context_.held.reset();
   context_.picture.reset();
   context_.keep_buffer = -1;
+  for (PutAside& waiting : put_aside_) waiting = {};
   scratch_.end_sample();
 }
 
@@ -138,15 +147,18 @@ Status SampleWorker::make_fields(std::uint64_t position, std::uint64_t sample, c
     where_ = {plan_.source->uri(), -1, -1, -1};
     PENSTOCK_CHECK(make_field(field, sample, target));
   }
-  return {};
+  if (plan_.joint_maps.empty()) return {};
+  where_ = {plan_.source->uri(), -1, -1, -1};
+  return run_joint_maps(target);
 }
 
 Status SampleWorker::make_field(std::size_t field, std::uint64_t sample, const Target& target) {
   const FieldPlan& plan = plan_.fields[field];
-  if (plan.is_key) return deliver_text(field, plan_.source->key(sample), target);
+  context_.draws.select_view(plan.view);
+  if (plan.is_key) return hand_on_text(field, plan_.source->key(sample), target);
   if (is_text(plan.kind)) {
     if (plan.form == FieldForm::kIndex)
-      return deliver_text(
+      return hand_on_text(
           field,
           std::get<std::string>(plan_.source->value(sample, static_cast<std::size_t>(plan.source_field))),
           target);
@@ -158,7 +170,7 @@ Status SampleWorker::make_field(std::size_t field, std::uint64_t sample, const T
       if (plan.form == FieldForm::kRecord) status.error().where.offset = -1;
       return place_error(std::move(status).error());
     }
-    return deliver_text(field, {reinterpret_cast<const char*>(found->bytes.data()), found->bytes.size()},
+    return hand_on_text(field, {reinterpret_cast<const char*>(found->bytes.data()), found->bytes.size()},
                         target);
   }
   if (plan.kind == FieldKind::kArray && plan.form <= FieldForm::kElements) {
@@ -169,8 +181,13 @@ Status SampleWorker::make_field(std::size_t field, std::uint64_t sample, const T
   auto value = load(field, sample);
   if (!value) return std::unexpected(std::move(value).error());
   clock_.mark(Stage::kTransform, 0, plan.form == FieldForm::kIndex ? 0 : 1);
-  PENSTOCK_CHECK(deliver(field, *value, target));
-  return make_derived(field, *value, target);
+  return hand_on(field, 0, *value, target);
+}
+
+Status SampleWorker::hand_on(std::size_t field, std::size_t part, const View& value, const Target& target) {
+  if (part < plan_.fields[field].joint_maps.size()) return put_aside(field, value);
+  PENSTOCK_CHECK(deliver(field, value, target));
+  return make_derived(field, value, target);
 }
 
 Status SampleWorker::make_derived(std::size_t parent, const View& value, const Target& target) {
@@ -181,7 +198,7 @@ Status SampleWorker::make_derived(std::size_t parent, const View& value, const T
     View derived = value;
     PENSTOCK_CHECK(plan_.fields[field].program.run(derived, context_));
     clock_.mark(Stage::kTransform, 0, 0);
-    PENSTOCK_CHECK(deliver(field, derived, target));
+    PENSTOCK_CHECK(hand_on(field, 0, derived, target));
     context_.held = held;
     context_.keep_buffer = -1;
   }
@@ -312,11 +329,14 @@ Result<bool> SampleWorker::read_in_place(std::size_t field, std::uint64_t sample
 
 Status SampleWorker::deliver(std::size_t field, const View& value, const Target& target) {
   const FieldPlan& plan = plan_.fields[field];
-  if (target.measured != nullptr) (*target.measured)[field] = plan.program.spec_of(value);
+  const FieldKind kind = is_text(plan.kind) ? FieldKind::kArray : plan.kind;
+  if (target.measured != nullptr) (*target.measured)[field] = {kind, plan.program.spec_of(value)};
   if (target.look != nullptr) (*target.look)({field, &value, {}});
   if (target.batch == nullptr || !plan.is_delivered) return {};
   const SlotLayout& layout = target.batch->layout;
   const auto slot_field = static_cast<std::size_t>(plan_.delivered_as[field]);
+  if (layout.placement(slot_field) == Placement::kText)
+    return other_kind(plan, layout.field(slot_field).kind, kind);
   if (layout.placement(slot_field) != Placement::kSlot) return keep_part(field, value, target);
   const MutableBytes slot = layout.slot(target.batch->contents.block.data(), slot_field, target.index);
   PENSTOCK_CHECK(plan.program.store(value, layout.field(slot_field).spec, slot));
@@ -324,11 +344,15 @@ Status SampleWorker::deliver(std::size_t field, const View& value, const Target&
   return {};
 }
 
-Status SampleWorker::deliver_text(std::size_t field, std::string_view text, const Target& target) {
+Status SampleWorker::deliver_text(std::size_t field, FieldKind kind, std::string_view text,
+                                  const Target& target) {
+  if (target.measured != nullptr) (*target.measured)[field] = {kind, {}};
   if (target.look != nullptr) (*target.look)({field, nullptr, text});
   if (target.batch == nullptr || !plan_.fields[field].is_delivered) return {};
-  PENSTOCK_CHECK(take_room(*target.batch, text.size() + kBytesATextTakes));
   const auto place = static_cast<std::size_t>(plan_.delivered_as[field]);
+  const FieldKind wanted = target.batch->layout.field(place).kind;
+  if (kind != wanted) return other_kind(plan_.fields[field], wanted, kind);
+  PENSTOCK_CHECK(take_room(*target.batch, text.size() + kBytesATextTakes));
   target.batch->contents.texts[place][target.index] = text;
   clock_.mark(Stage::kCollate, text.size(), 0);
   return {};

@@ -26,19 +26,28 @@ struct FieldPlan {
   int source_field = -1;  // -1: derived, or the key
   int derive_from = -1;   // the batch field that this one starts from
   bool is_key = false;
-  bool is_delivered = true;  // false: only there for others to derive from
+  bool is_delivered = true;  // false: only there for others to derive from, or for a Map
+  std::uint32_t view = 0;    // its number among the outputs of its stored field: see Draws::select_view()
   Program program;
+  std::vector<std::size_t> joint_maps;  // of the plan's, in the order in which they run
 
   bool is_picture() const { return kind == FieldKind::kImage || kind == FieldKind::kMask; }
   // Whether pixels of it can be kept that every epoch begins with.
   bool has_lasting_pixels() const { return source_field >= 0 && is_picture() && program.can_be_cut(); }
 };
 
+// A Map over several fields. It runs once the steps before it of all of them are done.
+struct JointMap {
+  std::shared_ptr<const Map::Function> function;
+  std::vector<std::size_t> fields;  // of the plan, in the order of the function's arguments
+};
+
 struct SamplePlan {
   SourcePtr source;
-  std::vector<FieldPlan> fields;  // a derived field stands after the one it derives from
-  std::vector<int> delivered_as;  // index in the batch, -1 where it is not delivered
-  std::int64_t opened_at_ns = 0;  // wall clock, to tell a stale index from a file changed in use
+  std::vector<FieldPlan> fields;     // a derived field stands after the one it derives from
+  std::vector<JointMap> joint_maps;  // in the order in which they run
+  std::vector<int> delivered_as;     // index in the batch, -1 where it is not delivered
+  std::int64_t opened_at_ns = 0;     // wall clock, to tell a stale index from a file changed in use
   std::uint64_t seed = 0;
   std::size_t most_open_objects = 16;  // by each worker
 };
@@ -76,8 +85,12 @@ class SampleWorker {
   // The last fill() failed because the batch as a whole takes too much, not because of this sample.
   bool is_batch_too_large() const { return is_batch_too_large_; }
 
-  // The type and shape each field of this sample would have in a batch.
-  Result<std::vector<ArraySpec>> measure(std::uint64_t sample);
+  // What each field of this sample would be in a batch.
+  struct Measured {
+    FieldKind kind = FieldKind::kArray;  // a Map may have made a text into numbers
+    ArraySpec spec;                      // of numbers
+  };
+  Result<std::vector<Measured>> measure(std::uint64_t sample);
 
   // What reading and decoding takes: of all that is stored of the sample, or, where it is made of chunks, of
   // one of them.
@@ -96,7 +109,7 @@ class SampleWorker {
   struct Target {
     const BatchTarget* batch = nullptr;  // nullptr: only measure or look
     std::uint64_t index = 0;
-    std::vector<ArraySpec>* measured = nullptr;
+    std::vector<Measured>* measured = nullptr;
     const Look* look = nullptr;
   };
 
@@ -109,6 +122,13 @@ class SampleWorker {
   Result<bool> aim_at_slot(std::size_t field, const ArrayLayout& stored, const Target& target,
                            ChunkTarget& out);
   Status make_derived(std::size_t parent, const View& value, const Target& target);
+  // Part `part` of the field's program is done: the value waits for the Map that follows, or is delivered
+  // and others derive from it.
+  Status hand_on(std::size_t field, std::size_t part, const View& value, const Target& target);
+  Status hand_on_text(std::size_t field, std::string_view text, const Target& target);
+  Status put_aside(std::size_t field, const View& value);
+  Status run_joint_maps(const Target& target);
+  Status go_on_after(std::size_t joint_map, std::size_t field, MapValue value, const Target& target);
   // From the index, from a record, from a file, from bare elements.
   Result<View> load(std::size_t field, std::uint64_t sample);
   Result<View> load_image(const FieldPlan& field, std::uint64_t sample);
@@ -124,7 +144,7 @@ class SampleWorker {
   }
   std::optional<SampleCache::Value> find_kept(const SampleCache::Subject& subject);
   Status deliver(std::size_t field, const View& value, const Target& target);
-  Status deliver_text(std::size_t field, std::string_view text, const Target& target);
+  Status deliver_text(std::size_t field, FieldKind kind, std::string_view text, const Target& target);
   Status keep_part(std::size_t field, const View& value, const Target& target);
   Status take_room(const BatchTarget& batch, std::uint64_t bytes);
   void drop_parts(const Target& target);
@@ -144,6 +164,12 @@ class SampleWorker {
   std::vector<ChunkTarget> chunk_targets_;
   ConstBytes record_;               // opened, of this sample; empty: not yet
   std::uint64_t record_is_of_ = 0;  // which of the reader's reads
+  // By field: what waits for a Map over several fields.
+  struct PutAside {
+    MapValue value;
+    bool is_image = false;
+  };
+  std::vector<PutAside> put_aside_;
   std::vector<std::byte> header_;
   std::int64_t integer_ = 0;
   std::vector<std::int64_t> integers_;

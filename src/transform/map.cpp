@@ -1,6 +1,7 @@
 // Map: the user's own function in the middle of the pipeline.
 #include <algorithm>
 
+#include "transform/map_result.h"
 #include "transform/op.h"
 #include "transform/write_slot.h"
 
@@ -19,28 +20,52 @@ class MapOp final : public Op {
     const auto memory = context.pixels_beside(view, std::max<std::size_t>(spec.bytes(), 1), buffer);
     if (!memory) return std::unexpected(memory.error());
     copy_view(view, memory->data(), view_of_array(memory->data(), spec));
-    auto result = function_(spec, memory->data());
+    const Draws::Key key = context.draws.key();
+    std::vector<MapValue> given(1);
+    given[0].array = {spec, {std::shared_ptr<const void>(), memory->data()}};  // borrowed for the call
+    auto result = (*function_)(std::move(given), {key.seed, key.epoch, key.position, key.stream});
     if (!result) return std::unexpected(std::move(result).error());
-    if (result->spec.shape.size() > kMaxRank)
-      return fail(ErrorCode::kShapeMismatch, "Map returned an array of more than 8 axes");
-    const bool was_image = view.is_image;
-    context.held = std::move(result->data);
-    view = view_of_array(static_cast<const std::byte*>(context.held.get()), result->spec);
-    // What is still (H, W, C) stays an image, so that crops and layout go on working.
-    view.is_image = was_image && view.rank == 3 && view.channels() <= 4;
+    if (result->size() != 1 || result->front().kind != MapValue::Kind::kArray)
+      return fail(ErrorCode::kCallback, "Map must return an array of numbers");
+    const OwnedArray& array = result->front().array;
+    const auto seen = view_of_map_result(array, view.is_image);
+    if (!seen) return std::unexpected(seen.error());
+    context.held = array.data;
+    view = *seen;
     return {};
   }
 
   std::optional<FixedSize> size_after(std::optional<FixedSize>) const override { return std::nullopt; }
 
  private:
-  std::function<Result<OwnedArray>(const ArraySpec&, const void*)> function_;
+  const std::shared_ptr<const Map::Function> function_;
 };
 
 }  // namespace
 
+Map Map::of_array(std::function<Result<OwnedArray>(const ArraySpec& spec, const void* data)> function) {
+  return {std::make_shared<const Function>(
+      [function = std::move(function)](std::vector<MapValue> values,
+                                       const MapDraws&) -> Result<std::vector<MapValue>> {
+        for (MapValue& value : values) {
+          auto made = function(value.array.spec, value.array.data.get());
+          if (!made) return std::unexpected(std::move(made).error());
+          value.array = std::move(*made);
+        }
+        return values;
+      })};
+}
+
+Result<View> view_of_map_result(const OwnedArray& array, bool was_image) {
+  if (array.spec.shape.size() > kMaxRank)
+    return fail(ErrorCode::kShapeMismatch, "Map returned an array of more than 8 axes");
+  View view = view_of_array(static_cast<const std::byte*>(array.data.get()), array.spec);
+  view.is_image = was_image && view.rank == 3 && view.channels() <= 4;
+  return view;
+}
+
 Result<OpPtr> make_op(const Map& spec) {
-  if (!spec.function) return fail(ErrorCode::kInvalidArgument, "Map without a function");
+  if (!spec.function || !*spec.function) return fail(ErrorCode::kInvalidArgument, "Map without a function");
   return std::make_unique<MapOp>(spec);
 }
 

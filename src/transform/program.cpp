@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "transform/map_result.h"
 #include "transform/orientation.h"
 #include "transform/write_slot.h"
 
@@ -147,6 +148,11 @@ Result<Program> Program::compile(const std::vector<Transform>& steps, const Prog
   std::map<std::size_t, std::uint32_t> occurrences;
   bool ends_normalized = false;  // no later step has made another type of it
   for (std::size_t i = begin; i < end; ++i) {
+    if (is_joint_map(steps[i])) {
+      program.joint_at_.push_back(program.ops_.size());
+      program.only_changes_view_ = program.has_fixed_type_ = false;
+      continue;
+    }
     const std::size_t type = steps[i].index();
     auto op = std::visit(OpMaker{options.kind == FieldKind::kMask}, steps[i]);
     if (!op) return std::unexpected(std::move(op).error());
@@ -154,7 +160,7 @@ Result<Program> Program::compile(const std::vector<Transform>& steps, const Prog
     const bool is_second_normalize = program.normalizes_ && std::holds_alternative<Normalize>(steps[i]);
     program.only_changes_view_ =
         program.only_changes_view_ && (*op)->only_changes_view() && !is_second_normalize;
-    if (program.fixed_steps_ == program.ops_.size() && (*op)->is_fixed()) {
+    if (program.joint_at_.empty() && program.fixed_steps_ == program.ops_.size() && (*op)->is_fixed()) {
       ++program.fixed_steps_;
       program.fixed_fingerprint_ = std::visit(Fingerprint{program.fixed_fingerprint_}, steps[i]);
     }
@@ -235,7 +241,7 @@ Result<Program::FixedPart> Program::plan_fixed_part(int width, int height) const
 
 double Program::share_decoded(const FixedPart& part, Draws draws) const {
   std::size_t next = 0;
-  const auto frame = plan_steps(next, ops_.size(), Frame(part.width, part.height), draws);
+  const auto frame = plan_steps(next, part_end(0), Frame(part.width, part.height), draws);
   if (!frame) return 1;
   return static_cast<double>(frame->source.width) * frame->source.height /
          (static_cast<double>(part.width) * part.height);

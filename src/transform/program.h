@@ -23,14 +23,22 @@ class Program {
  public:
   static Result<Program> compile(const std::vector<Transform>& steps, const ProgramOptions& options);
 
-  // Decodes what the transforms need of an encoded image and runs them.
-  Result<View> run_image(ConstBytes encoded, ImageDecoder& decoder, Context& context) const {
-    return decode_and_run(encoded, decoder, context, ops_.size());
+  // A Map over several fields divides the transforms into parts. Part 0 stands before the first of them, part
+  // n behind the n-th. Without such a Map, part 0 is all there is.
+  std::size_t joint_maps() const { return joint_at_.size(); }
+  bool has_steps(std::size_t part) const { return part_begin(part) < part_end(part); }
+  Status run_part(std::size_t part, View& value, Context& context) const {
+    return run_steps(part_begin(part), part_end(part), value, context);
   }
-  // Runs the transforms on a value.
-  Status run(View& value, Context& context) const { return run_steps(0, ops_.size(), value, context); }
 
-  // The same in two parts. The first gives the same in every epoch: it is made once, and kept.
+  // Decodes what part 0 needs of an encoded image and runs it.
+  Result<View> run_image(ConstBytes encoded, ImageDecoder& decoder, Context& context) const {
+    return decode_and_run(encoded, decoder, context, part_end(0));
+  }
+  // Runs part 0 on a value.
+  Status run(View& value, Context& context) const { return run_part(0, value, context); }
+
+  // Part 0 in two steps. The first gives the same in every epoch: it is made once, and kept.
   // Pixels do not depend on where an image is cut in two, unless fast_decode looks at what comes later.
   bool can_be_cut() const { return !decode_.fast_decode; }
   struct FixedPart {
@@ -46,7 +54,7 @@ class Program {
     return decode_and_run(encoded, decoder, context, fixed_steps_);
   }
   Status run_rest(View& value, Context& context) const {
-    return run_steps(fixed_steps_, ops_.size(), value, context);
+    return run_steps(fixed_steps_, part_end(0), value, context);
   }
   // The rest, of what was kept.
   Result<View> run_from_fixed(const FixedPart& part, const std::byte* pixels, Context& context) const;
@@ -67,9 +75,13 @@ class Program {
   Status store(const View& value, const ArraySpec& spec, MutableBytes slot) const;
 
   // Nothing is done to a value of this type: its bytes may be read straight into the slot.
-  bool keeps(DType dtype) const { return ops_.empty() && (!dtype_ || *dtype_ == dtype); }
+  bool keeps(DType dtype) const { return ops_.empty() && joint_at_.empty() && (!dtype_ || *dtype_ == dtype); }
 
  private:
+  std::size_t part_begin(std::size_t part) const { return part == 0 ? 0 : joint_at_[part - 1]; }
+  std::size_t part_end(std::size_t part) const {
+    return part < joint_at_.size() ? joint_at_[part] : ops_.size();
+  }
   Result<View> decode_and_run(ConstBytes encoded, ImageDecoder& decoder, Context& context,
                               std::size_t last) const;
   std::pair<int, int> size_of_image(const ImageHeader& header) const;
@@ -84,7 +96,8 @@ class Program {
   std::optional<DType> dtype_;
   Decode decode_;
   std::vector<std::unique_ptr<const Op>> ops_;
-  std::size_t fixed_steps_ = 0;  // the first of ops_
+  std::vector<std::size_t> joint_at_;  // Maps over several fields: each stands before this one of ops_
+  std::size_t fixed_steps_ = 0;        // the first of ops_
   std::uint64_t fixed_fingerprint_ = 0;
   bool normalizes_ = false;
   bool only_changes_view_ = true;

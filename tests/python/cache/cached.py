@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 import penstock as ps
 
@@ -90,6 +91,15 @@ def mapped_files(process="self"):
         parts = [line.split(maxsplit=5) for line in file]
     return sorted({pathlib.Path(part[5].strip()) for part in parts
                    if len(part) == 6 and part[5].startswith(f"{SHARED}/penstock-1-{os.geteuid()}-")})
+
+
+def small_disk(folder, size):
+    """A command before the program: the folder is a disk of this size."""
+    folder.mkdir(exist_ok=True)
+    wrapper = ["unshare", "--mount", "sh", "-c", f'mount -t tmpfs -o size={size} tmpfs "{folder}" && exec "$@"', "sh"]
+    if subprocess.run([*wrapper, "true"], capture_output=True).returncode != 0:
+        pytest.skip("may not mount a small disk")
+    return wrapper
 
 
 class Reader:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from cached import Reader, assert_counts_agree, assert_same_epochs, batches_of, cached_loader, copied
+from cached import Reader, assert_counts_agree, assert_same_epochs, batches_of, cached_loader, copied, small_disk
 from cached_data import REPLACED, replaced_source, write_replaced
 from cached_reader import expected_digests
 from pictures import noise, save_png
@@ -129,7 +129,7 @@ def test_a_smaller_folder_is_made_anew_and_said(noisy, folder, truth, caplog):
 
 
 @pytest.mark.parametrize("form", ["encoded", "decoded"])
-def test_memory_and_disk_together_hold_every_sample_once(tmp_path, folder, form):
+def test_memory_and_disk_together_hold_every_sample(tmp_path, folder, form):
     for i in range(60):
         save_png(tmp_path / "p" / f"{i:02}.png", noise((100, 100, 3), seed=i), compress_level=1)
     expected = batches_of(tmp_path / "p", 3, transform=[ps.RandomCrop(32)])
@@ -137,17 +137,18 @@ def test_memory_and_disk_together_hold_every_sample_once(tmp_path, folder, form)
     assert_same_epochs(batches, expected)
     assert_counts_agree(stats)
     tiers = stats["cache"]["tiers"]
-    assert tiers["ram"]["entries"] + tiers["disk"]["entries"] == 60  # none is in both
-    assert 20 < tiers["ram"]["entries"] < 40
+    in_memory = tiers["ram"]["entries"]
+    assert 20 < in_memory < 40
+    # Each sample went to one of them. Those in memory are copied to disk afterwards, as far as the run lasts.
+    assert 60 - in_memory <= tiers["disk"]["entries"] <= 60
     assert hits(stats) == [0, 60, 60]
-    for name in ("ram", "disk"):
-        assert tiers[name]["hits"] == 2 * tiers[name]["entries"]
-    # What was in memory is gone, what was on disk is there; and again nothing is twice.
+    assert tiers["ram"]["hits"] == 2 * in_memory and tiers["disk"]["hits"] == 2 * (60 - in_memory)
+    # What was in memory is gone, what was on disk is there.
     batches, again = read(tmp_path / "p", folder, ram="1MiB", form=form, epochs=3)
     assert_same_epochs(batches, expected)
-    assert hits(again)[0] == tiers["disk"]["entries"] and hits(again)[1:] == [60, 60]
+    assert tiers["disk"]["entries"] <= hits(again)[0] <= 60 and hits(again)[1:] == [60, 60]
     after = again["cache"]["tiers"]
-    assert after["ram"]["entries"] + after["disk"]["entries"] == 60
+    assert after["ram"]["entries"] + hits(again)[0] == 60 and after["disk"]["entries"] >= hits(again)[0]
 
 
 def test_all_of_it_stays_within_the_memory_given(noisy, folder):
@@ -350,15 +351,6 @@ def test_a_read_only_folder_is_said_once_and_samples_are_right(noisy, folder, is
     if is_filled:
         _, stats = read(noisy, folder)
         assert hits(stats)[0] == SAMPLES
-
-
-def small_disk(folder, size):
-    """A command before the program: the folder is a disk of this size."""
-    folder.mkdir(exist_ok=True)
-    wrapper = ["unshare", "--mount", "sh", "-c", f'mount -t tmpfs -o size={size} tmpfs "{folder}" && exec "$@"', "sh"]
-    if subprocess.run([*wrapper, "true"], capture_output=True).returncode != 0:
-        pytest.skip("may not mount a small disk")
-    return wrapper
 
 
 def test_a_disk_too_small_for_the_index_is_left_as_it_was(noisy, folder):

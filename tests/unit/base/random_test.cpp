@@ -43,6 +43,24 @@ TEST(Draws, streams_are_independent_and_start_anew) {
   EXPECT_NE(a, b);
 }
 
+TEST(Draws, views_are_independent_and_the_first_draws_as_if_it_were_alone) {
+  Draws plain(1, 2, 3), first(1, 2, 3), second(1, 2, 3);
+  first.select_view(0);
+  second.select_view(1);
+  for (const std::uint32_t stream : {0u, 1u, 0x203u, 0xFFFFu}) {
+    plain.select_stream(stream);
+    first.select_stream(stream);
+    second.select_stream(stream);
+    const auto drawn = plain.next_u32();
+    EXPECT_EQ(first.next_u32(), drawn);
+    EXPECT_NE(second.next_u32(), drawn);
+  }
+  EXPECT_EQ(second.key().seed, 1u);
+  EXPECT_EQ(second.key().epoch, 2u);
+  EXPECT_EQ(second.key().position, 3u);
+  EXPECT_EQ(second.key().stream, 0x1FFFFu);
+}
+
 TEST(Draws, uniform_is_in_range_and_has_the_right_moments) {
   Draws draws(42, 0, 0);
   double sum = 0, squares = 0;

@@ -310,12 +310,12 @@ TEST(Loader, state_after_the_last_batch_leads_to_the_next_epoch) {
 TEST(Loader, first_patience_ends_with_pending) {
   LoaderOptions o = options(1, 1);
   o.transforms = {{"array",
-                   {Map{[](const ArraySpec& spec, const void* data) -> Result<OwnedArray> {
+                   {Map::of_array([](const ArraySpec& spec, const void* data) -> Result<OwnedArray> {
                      std::this_thread::sleep_for(std::chrono::milliseconds(150));
                      auto copy = std::make_shared<std::vector<std::byte>>(spec.bytes());
                      std::memcpy(copy->data(), data, spec.bytes());
                      return OwnedArray{spec, {copy, copy->data()}};
-                   }}},
+                   })},
                    ""}};
   auto loader = open(source_of_numbers(2), o);
   ASSERT_TRUE(loader);
@@ -328,14 +328,13 @@ TEST(Loader, first_patience_ends_with_pending) {
 TEST(Loader, a_failing_function_of_the_user_is_an_error_with_the_sample) {
   LoaderOptions o = options(2);
   o.transforms = {{"array",
-                   {Map{[calls = std::make_shared<std::atomic<int>>(0)](
-                            const ArraySpec& spec, const void* data) -> Result<OwnedArray> {
+                   {Map::of_array([](const ArraySpec& spec, const void* data) -> Result<OwnedArray> {
                      std::int64_t value = 0;
                      std::memcpy(&value, data, 8);
                      if (value == 5) return fail(ErrorCode::kCallback, "no fives");
                      auto copy = std::make_shared<std::int64_t>(value * 2);
                      return OwnedArray{spec, copy};
-                   }}},
+                   })},
                    ""}};
   auto loader = open(source_of_numbers(8), o);
   const EpochRun run = run_epoch(*loader);

@@ -62,7 +62,7 @@ TEST(Golden, resizing_after_a_crop_sees_only_the_crop) {
     return OwnedArray{{DType::kUInt8, {40, 51, 3}}, {out, out->data()}};
   };
   for (const auto& [name, filter] : kFilters)
-    EXPECT_TRUE(within(run_on_image(photo, {Map{cut}, Resize{24, 24, filter}}),
+    EXPECT_TRUE(within(run_on_image(photo, {Map::of_array(cut), Resize{24, 24, filter}}),
                        golden_array(std::string("resize_") + name + "_box_24x24.npy"), 1))
         << name;
 }

@@ -64,11 +64,11 @@ TEST(Program, flips_and_crops_in_any_order_see_what_is_shown) {
 // The planned way (only the needed pixels, one pass) against the plain one: a Map that does
 // nothing makes the pixels first.
 TEST(Program, planned_geometry_equals_doing_every_step_on_pixels) {
-  const Map stop{[](const ArraySpec& spec, const void* data) -> Result<OwnedArray> {
+  const Map stop = Map::of_array([](const ArraySpec& spec, const void* data) -> Result<OwnedArray> {
     auto copy = std::make_shared<std::vector<std::byte>>(static_cast<const std::byte*>(data),
                                                          static_cast<const std::byte*>(data) + spec.bytes());
     return OwnedArray{spec, {copy, copy->data()}};
-  }};
+  });
   const Encoded jpeg = encode_jpeg(photo(), {.orientation = 6});
   const std::vector<Transform> pools[] = {
       {RandomHorizontalFlip{1}, CenterCrop{20, 23}, RandomVerticalFlip{1}},

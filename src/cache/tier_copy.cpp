@@ -1,0 +1,126 @@
+#include "cache/tier_copy.h"
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
+
+// Runs when nobody else wants the processor or the disk. Where the system refuses, it runs as all others do.
+void become_background() {
+  constexpr int kThisThread = 0, kProcess = 1, kIdleClass = 3 << 13;  // libc has no names for them
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 19);
+  syscall(SYS_ioprio_set, kProcess, kThisThread, kIdleClass);
+}
+
+}  // namespace
+
+struct TierCopy::Shared {
+  Shared(CacheTier& memory_, CacheTier& disk_) : memory(memory_), disk(disk_) {}
+
+  void run(const std::stop_token& stop);
+  using Wanted = std::vector<std::shared_ptr<WantedEntries>>;
+  WantedEntries::State look_at(const Wanted& all, const std::stop_token& stop);
+  void copy_entries(std::uint64_t request, const std::stop_token& stop);
+  void ask() {
+    ++requests;
+    changed.notify_all();
+  }
+
+  CacheTier& memory;
+  CacheTier& disk;
+  std::atomic<std::uint64_t> copied{0};
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  std::atomic<std::uint64_t> requests{0};  // to look; added to under the mutex
+  std::uint64_t handled = 0;               // of the requests; this and the following are guarded by the mutex
+  Wanted wanted;
+  std::jthread thread;  // last: it uses what stands above
+};
+
+// kAllIn: at least one loader's are, and nobody else's are to come.
+WantedEntries::State TierCopy::Shared::look_at(const Wanted& all, const std::stop_token& stop) {
+  const auto has = [this](const EntryKey& key) { return memory.has(key) || disk.has(key); };
+  auto result = WantedEntries::State::kGivenUp;
+  for (const auto& entries : all) {
+    const WantedEntries::State state = entries->look(has, stop);
+    if (state == WantedEntries::State::kNotYet) return state;
+    if (state == WantedEntries::State::kAllIn) result = state;
+    if (state != WantedEntries::State::kGivenUp) continue;
+    const std::lock_guard lock(mutex);
+    std::erase(wanted, entries);
+  }
+  return result;
+}
+
+// Until all are there, the disk is full, or another look was asked for: a new loader may need the room.
+void TierCopy::Shared::copy_entries(std::uint64_t request, const std::stop_token& stop) {
+  const CacheTier::Room none = [](std::size_t) -> Result<MutableBytes> {
+    return fail(ErrorCode::kNoMemory, "an entry in memory needs no room");
+  };
+  for (std::uint64_t place = 0; place < memory.places(); ++place) {
+    if (stop.stop_requested() || requests != request || disk.free_bytes() == 0) return;
+    const auto key = memory.key_at(place);
+    if (!key || disk.has(*key)) continue;
+    const auto entry = memory.find(*key, none);
+    if (entry && disk.copy(*key, entry->bytes) == CacheTier::Added::kYes) ++copied;
+  }
+}
+
+void TierCopy::Shared::run(const std::stop_token& stop) {
+  become_background();
+  std::unique_lock lock(mutex);
+  while (!stop.stop_requested()) {
+    if (!changed.wait(lock, stop, [this] { return requests != handled; })) return;
+    const std::uint64_t request = requests;
+    const Wanted all = wanted;
+    lock.unlock();
+    const WantedEntries::State state = look_at(all, stop);
+    if (state == WantedEntries::State::kAllIn) copy_entries(request, stop);
+    lock.lock();
+    if (state != WantedEntries::State::kNotYet)
+      handled = request;
+    else
+      changed.wait_for(lock, stop, kBetweenLooks, [&] { return requests != request; });
+  }
+}
+
+TierCopy::TierCopy(CacheTier& memory, CacheTier& disk)
+    : shared_(std::make_unique<Shared>(memory, disk)),
+      process_(getpid()) {
+  shared_->thread =
+      std::jthread([shared = shared_.get()](const std::stop_token& stop) { shared->run(stop); });
+}
+
+TierCopy::~TierCopy() {
+  // The locks are as the thread left them when the process was forked: nothing can be done with them.
+  if (process_ != getpid()) static_cast<void>(shared_.release());
+}
+
+void TierCopy::add_wanted(std::shared_ptr<WantedEntries> wanted) {
+  if (process_ != getpid()) return;
+  const std::lock_guard lock(shared_->mutex);
+  shared_->wanted.push_back(std::move(wanted));
+  shared_->ask();
+}
+
+void TierCopy::look_again() {
+  if (process_ != getpid()) return;
+  const std::lock_guard lock(shared_->mutex);
+  shared_->ask();
+}
+
+std::uint64_t TierCopy::copied() const { return shared_->copied; }
+
+}  // namespace penstock
