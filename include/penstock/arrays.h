@@ -39,7 +39,7 @@ struct ZarrOptions {
   std::string stack;      // not empty: all variables become channels of one field of this name
   bool decode_cf = true;  // scale_factor, add_offset, _FillValue, missing_value
   enum class Nan : std::uint8_t { kKeep, kError, kReplace } nan = Nan::kKeep;
-  float nan_value = 0;  // kReplace
+  double nan_value = 0;  // kReplace
   MissingChunk missing = MissingChunk::kFill;
 };
 

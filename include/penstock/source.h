@@ -49,6 +49,7 @@ struct FieldInfo {
   FieldKind kind;
   FieldForm form = FieldForm::kFile;
   bool is_everywhere = true;  // every sample has it: part of a batch without being asked for
+  bool keeps_type = false;    // a coordinate or a label: dtype= of the loader is for data, not for it
 };
 
 // Bytes of one field of one sample.
@@ -72,6 +73,8 @@ struct ArrayLayout {
   std::vector<std::byte> header;  // bytes before the data of each sample; empty: none
   // Which axis counts channels: -1: none does; nothing: the first or the last, whichever fits.
   std::optional<int> channel_axis;
+  // Several variables in one array: how many channels each of them makes, in their order.
+  std::vector<std::int64_t> channels_of_variables = {};
 };
 
 // What a record says about a field.
@@ -85,9 +88,10 @@ using IndexValue = std::variant<std::int64_t, double, std::string, std::vector<s
 
 // How stored numbers become values (the CF conventions): value = stored * scale + offset.
 struct ValueCoding {
+  DType dtype = DType::kFloat32;  // of the values: float32, float64, or int64 where the scale is an integer
   double scale = 1, offset = 0;
   std::vector<double> missing;  // stored numbers that mean "no value"; not-a-number always does
-  float instead_of_missing = 0;
+  double instead_of_missing = 0;
   bool missing_is_error = false;
   bool operator==(const ValueCoding&) const = default;
 };

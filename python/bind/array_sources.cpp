@@ -48,7 +48,7 @@ SourceHandle open_zarr_source(const nb::bytes& uri, std::vector<std::string> var
   options.decode_cf = decode_cf;
   if (const auto* value = std::get_if<double>(&nan)) {
     options.nan = ZarrOptions::Nan::kReplace;
-    options.nan_value = static_cast<float>(*value);
+    options.nan_value = *value;
   } else if (std::get<std::string>(nan) == "error") {
     options.nan = ZarrOptions::Nan::kError;
   }

@@ -20,7 +20,7 @@ struct Variable {
 
   // What a sample has of it: the extents of the other axes.
   Shape shape() const;
-  DType dtype() const { return coding ? DType::kFloat32 : array.data->spec().dtype; }
+  DType dtype() const { return coding ? coding->dtype : array.data->spec().dtype; }
 };
 
 // `sample_dim` and the selections by name where dimensions have names.
@@ -28,6 +28,14 @@ Result<Variable> make_variable(ZarrArray array, const ZarrNode& node, const Zarr
                                const std::string& uri);
 
 // scale_factor, add_offset, _FillValue and missing_value; nothing where values are as they are stored.
+//
+// Integers of up to 16 bits, and floats of up to 32, become float32, which holds them exactly. Wider integers
+// become what xarray makes of them: float64 where they are masked, or scaled by a number with a fraction;
+// int64 where an integer scale_factor is all there is. float64 stays float64.
 Result<std::shared_ptr<const ValueCoding>> coding_of(const ZarrArray& array, const ZarrOptions& options);
+
+// Whether the variable of a group says where samples are, or what they are, instead of being data: it is a time,
+// has the name of a dimension, is named by the `coordinates` of a variable, or holds one integer per sample.
+bool is_coordinate_or_label(const Variable& variable, const std::vector<Variable>& all);
 
 }  // namespace penstock

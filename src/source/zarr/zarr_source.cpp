@@ -8,6 +8,7 @@
 
 #include "base/checked_math.h"
 #include "base/nearest_name.h"
+#include "base/promotion.h"
 #include "base/random.h"
 #include "penstock/arrays.h"
 #include "source/zarr/variable.h"
@@ -220,8 +221,10 @@ Status ZarrSource::add_field(std::string name, std::vector<std::size_t> variable
   field.has_steps = has_steps;
   field.is_stack = is_stack;
   Shape& shape = field.layout.spec.shape;
-  field.layout.channel_axis = is_stack ? (has_steps ? 1 : 0) : -1;
-  // Of one variable without steps, axes before the last two may be levels or channels.
+  // Channels of a stack stand before the last two axes, behind the steps. So do the levels of one variable with
+  // steps; without steps, its first or its last axis may count channels.
+  const bool has_levels = is_stack || variables_[variables.front()].shape().size() > 2;
+  field.layout.channel_axis = has_levels ? (has_steps ? 1 : 0) : -1;
   if (!is_stack && !has_steps) field.layout.channel_axis.reset();
   if (has_steps) shape.push_back(static_cast<std::int64_t>(steps.size()));
   field.layout.spec.dtype = variables_[variables.front()].dtype();
@@ -252,12 +255,12 @@ Status ZarrSource::add_field(std::string name, std::vector<std::size_t> variable
       if (whole.size() > 3 && own_channels / std::max<std::int64_t>(whole[whole.size() - 3], 1) > kMostBoxes)
         return bad_option(fmt::format("stack: {} has {} channels", variable.array.name, own_channels), uri_);
       channels += own_channels;
-      // What differs in type becomes float32, as what is packed does.
+      field.layout.channels_of_variables.push_back(own_channels);
       if (variable.dtype() == field.layout.spec.dtype) continue;
       if (std::max(variable.dtype(), field.layout.spec.dtype) >= DType::kComplex64)
         return bad_option(
             fmt::format("stack: {} and {} are not both complex", first_name, variable.array.name), uri_);
-      field.layout.spec.dtype = DType::kFloat32;
+      field.layout.spec.dtype = promoted(field.layout.spec.dtype, variable.dtype());
     }
     shape.push_back(channels);
     shape.insert(shape.end(), tail.begin(), tail.end());
@@ -276,9 +279,10 @@ Status ZarrSource::add_field(std::string name, std::vector<std::size_t> variable
   }
   if (bytes == 0) return bad_option(fmt::format("a sample of {} has no elements", name), uri_);
   sample_bytes_ += bytes;
+  const bool keeps_type = !is_stack && is_coordinate_or_label(variables_[variables.front()], variables_);
   field.variables = std::move(variables);
   fields_.push_back(std::move(field));
-  infos_.push_back({std::move(name), FieldKind::kArray, FieldForm::kChunks, true});
+  infos_.push_back({std::move(name), FieldKind::kArray, FieldForm::kChunks, true, keeps_type});
   return {};
 }
 
