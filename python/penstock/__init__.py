@@ -14,6 +14,7 @@ import os as _os
 from ._core import __version__
 from .cache import Cache
 from .errors import Error, MemoryBudgetError, NotFoundError, UsageError
+from .field_statistics import FieldStatistics, Statistics, statistics
 from .loader import Loader
 from .array_sources import Patches, Zarr
 from .sources import ImageFolder, Manifest, Mix, Npy, Source, Tar, TFRecord, open_source
@@ -21,7 +22,8 @@ from .transforms import *  # noqa: F403
 from .transforms import __all__ as _transforms
 
 __all__ = ["Loader", "Cache", "Source", "ImageFolder", "Tar", "TFRecord", "Manifest", "Npy", "Zarr", "Patches", "Mix",
-           "open_source", "Error", "UsageError", "NotFoundError", "MemoryBudgetError", "__version__", *_transforms]
+           "open_source", "statistics", "Statistics", "FieldStatistics", "Error", "UsageError", "NotFoundError",
+           "MemoryBudgetError", "__version__", *_transforms]
 
 if _level := _os.environ.get("PENSTOCK_LOG"):
     _log = _logging.getLogger("penstock")
