@@ -53,7 +53,7 @@ $(VENV)/.installed: $(VENV)/.created $(SOURCES)
 	@touch $@
 
 $(VENV)/.test-packages: Makefile $(VENV)/.created
-	@$(PIP) install pytest hypothesis pillow webdataset torch==2.13.0 jax zarr tensorstore zarrs xarray tifffile
+	@$(PIP) install pytest hypothesis pillow webdataset torch==2.13.0 jax zarr tensorstore zarrs xarray cftime tifffile
 	@touch $@
 
 # An older zarr-python, for stores as it writes them; without it those tests are skipped.

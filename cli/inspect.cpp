@@ -307,6 +307,9 @@ void print_screen(const Options& options, const Source& source, const Findings& 
     fmt::print("  shards     {}{}\n", with_commas(findings.shards),
                source.is_forward_only() ? ", compressed: read forward only, shuffled in windows" : "");
   fmt::print("  samples    {}\n", with_commas(source.size()));
+  if (source.windows_left_out() > 0)
+    fmt::print("  left out   {} windows over gaps in time (--gaps allow takes them)\n",
+               with_commas(source.windows_left_out()));
   print_classes(findings.classes);
   for (std::size_t i = 0; i < source.fields().size(); ++i) {
     print_field(i, source, findings);
@@ -376,6 +379,7 @@ void print_json(const Options& options, const Source& source, const Findings& fi
   const bool is_known = findings.decoded_bytes >= 0;
   nlohmann::ordered_json json = {
       {"uri", options.source.uri}, {"kind", source.kind()}, {"samples", source.size()}};
+  json["windows_left_out"] = source.windows_left_out();
   json["fields"] = nlohmann::ordered_json::array();
   for (const FieldInfo& field : source.fields())
     json["fields"].push_back(

@@ -8,7 +8,7 @@
 namespace penstock::cli {
 namespace {
 
-constexpr const char* kOnlyZarr = "--variables, --sample-dim and --select are for Zarr";
+constexpr const char* kOnlyZarr = "--variables, --sample-dim, --select, --isel, --window and --gaps are for Zarr";
 
 struct Opening {
   Result<SourcePtr> source;

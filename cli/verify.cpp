@@ -28,7 +28,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  penstock verify data/train\n"
     "  penstock verify 'shards/train-*.tar' --json > report.json\n"
-    "  penstock verify https://example.org/era5.zarr --variables t2m --select 'time=[0:100]'";
+    "  penstock verify https://example.org/era5.zarr --variables t2m --isel time=0:100";
 
 struct Options {
   SourceOption source;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/lower_case.h"
+#include "checks.h"
 
 namespace penstock::cli {
 namespace {
@@ -23,52 +23,86 @@ bool looks_like_date(std::string_view text) {
   return text.size() == 4 || (text[4] == '-' && text.size() > 5);
 }
 
-// A year alone could be a coordinate as well.
-bool counts_time(std::string_view dimension) {
-  const std::string name = lower_case(dimension);
-  return name.contains("time") || name.contains("date");
-}
+bool is_label(std::string_view text) { return number_in<double>(text) || looks_like_date(text); }
 
-std::optional<Selection> by_entries(std::string_view text) {
-  std::vector<std::optional<std::int64_t>> numbers;
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
   for (bool is_last = false; !is_last;) {
-    const auto colon = text.find(':');
-    is_last = colon == std::string_view::npos;
-    const std::string_view part = text.substr(0, colon);
-    numbers.push_back(number_in<std::int64_t>(part));
-    if (!part.empty() && !numbers.back()) return std::nullopt;
-    if (!is_last) text.remove_prefix(colon + 1);
+    const auto end = text.find(separator);
+    is_last = end == std::string_view::npos;
+    parts.push_back(text.substr(0, end));
+    if (!is_last) text.remove_prefix(end + 1);
   }
-  if (numbers.size() > 3 || (numbers.size() == 1 && !numbers.front())) return std::nullopt;
-  IndexRange range{numbers.front(), std::nullopt, 1};
-  if (numbers.size() == 1 && *range.first != -1) range.end = *range.first + 1;
-  if (numbers.size() > 1) range.end = numbers[1];
-  if (numbers.size() > 2) range.step = numbers[2].value_or(1);
-  return range;
+  return parts;
 }
 
 // Times have colons of their own, so every one is tried as the one between the ends.
-std::optional<Selection> by_values(std::string_view dimension, std::string_view text) {
-  const auto pair = [&](std::string_view from, std::string_view to) -> std::optional<Selection> {
-    if (from.empty() && to.empty()) return std::nullopt;
-    const auto is_date = [](std::string_view end) { return end.empty() || looks_like_date(end); };
-    const auto low = number_in<double>(from), high = number_in<double>(to);
-    const bool are_numbers = (from.empty() || low) && (to.empty() || high);
-    if (are_numbers && !(counts_time(dimension) && is_date(from) && is_date(to))) {
-      constexpr double kFar = std::numeric_limits<double>::infinity();
-      return CoordinateRange{low.value_or(-kFar), high.value_or(kFar)};
-    }
-    if (!is_date(from) || !is_date(to)) return std::nullopt;
-    return DateRange{std::string(from), std::string(to)};
+std::optional<CoordinateRange> read_range(std::string_view text) {
+  const auto end_of = [](std::string_view end) -> std::optional<CoordinateLabel> {
+    if (end.empty()) return std::nullopt;
+    return TypedCoordinate{std::string(end)};
   };
-  for (auto colon = text.find(':'); colon != std::string_view::npos; colon = text.find(':', colon + 1))
-    if (auto found = pair(text.substr(0, colon), text.substr(colon + 1))) return found;
-  return pair(text, text);
+  for (auto colon = text.find(':'); colon != std::string_view::npos; colon = text.find(':', colon + 1)) {
+    const std::string_view from = text.substr(0, colon), to = text.substr(colon + 1);
+    if ((!from.empty() || !to.empty()) && (from.empty() || is_label(from)) && (to.empty() || is_label(to)))
+      return CoordinateRange{end_of(from), end_of(to), 1};
+  }
+  return std::nullopt;
 }
 
-CLI::Validator selection() {
-  return {[](std::string& text) {
-            const auto parsed = parse_selection(text);
+std::optional<Selection> read_selection(std::string_view text) {
+  if (is_label(text)) return CoordinateLabel(TypedCoordinate{std::string(text)});
+  if (auto range = read_range(text)) return *std::move(range);
+  if (const auto colon = text.rfind(':'); colon != std::string_view::npos) {
+    const auto step = number_in<std::int64_t>(text.substr(colon + 1));
+    auto range = read_range(text.substr(0, colon));
+    if (!step || !range) return std::nullopt;
+    range->step = *step;
+    return *std::move(range);
+  }
+  std::vector<CoordinateLabel> labels;
+  for (const std::string_view part : split(text, ',')) {
+    if (!is_label(part)) return std::nullopt;
+    labels.push_back(TypedCoordinate{std::string(part)});
+  }
+  return labels;
+}
+
+std::optional<Positions> read_positions(std::string_view text) {
+  if (const auto one = number_in<std::int64_t>(text)) return *one;
+  if (!text.contains(':')) {
+    std::vector<std::int64_t> list;
+    for (const std::string_view part : split(text, ',')) {
+      const auto number = number_in<std::int64_t>(part);
+      if (!number) return std::nullopt;
+      list.push_back(*number);
+    }
+    return list;
+  }
+  std::vector<std::optional<std::int64_t>> numbers;
+  for (const std::string_view part : split(text, ':')) {
+    numbers.push_back(number_in<std::int64_t>(part));
+    if (!part.empty() && !numbers.back()) return std::nullopt;
+  }
+  if (numbers.size() > 3) return std::nullopt;
+  numbers.resize(3);
+  return IndexRange{numbers[0], numbers[1], numbers[2].value_or(1)};
+}
+
+struct NamedText {
+  std::string dimension;
+  std::string_view text;
+};
+std::optional<NamedText> split_name(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) return std::nullopt;
+  return NamedText{text.substr(0, equals), std::string_view(text).substr(equals + 1)};
+}
+
+template <typename Parse>
+CLI::Validator parsed_by(Parse parse) {
+  return {[parse](std::string& text) {
+            const auto parsed = parse(text);
             return parsed ? std::string() : parsed.error().message;
           },
           ""};
@@ -85,27 +119,42 @@ void add_zarr_option(CLI::App& app, ZarrOption& option) {
   app.add_option("--sample-dim", option.sample_dim,
                  "Of Zarr: what counts samples, by name or number; default: the first")
       ->type_name("DIM");
-  app.add_option(
-         "--select", option.select,
-         "Of Zarr: lat=30:60, time=2019-01:2019-06 (both ends included) or time=[0:100]; again for more")
-      ->type_name("DIM=RANGE")
+  app.add_option("--select", option.select,
+                 "Of Zarr, by coordinate: lat=30:60, time=2019-01:2019-06 (both ends included), level=500,850; "
+                 "again for more")
+      ->type_name("DIM=VALUES")
       ->allow_extra_args(false)
-      ->check(selection());
+      ->check(parsed_by(parse_selection));
+  app.add_option("--isel", option.isel, "Of Zarr, by position: time=0:100, time=::6, level=0,3; again for more")
+      ->type_name("DIM=POSITIONS")
+      ->allow_extra_args(false)
+      ->check(parsed_by(parse_positions));
+  app.add_option("--window", option.window, "Of Zarr: steps of history and horizon that make a sample, as in 2,3")
+      ->type_name("HISTORY,HORIZON")
+      ->delimiter(',')
+      ->expected(2)
+      ->check(whole_number(0, 100'000));
+  app.add_option("--gaps", option.gaps, "Of Zarr: allow makes samples of windows over gaps in time, too")
+      ->type_name("MODE")
+      ->check(one_of({"skip", "allow"}));
 }
 
 Result<NamedSelection> parse_selection(const std::string& text) {
-  const auto equals = text.find('=');
-  if (equals != std::string::npos && equals > 0) {
-    const std::string dimension = text.substr(0, equals);
-    std::string_view range = std::string_view(text).substr(equals + 1);
-    const bool is_entries = range.starts_with('[') && range.ends_with(']');
-    if (is_entries) range = range.substr(1, range.size() - 2);
-    if (auto found = is_entries ? by_entries(range) : by_values(dimension, range))
-      return NamedSelection{dimension, *std::move(found)};
-  }
-  return fail(
-      ErrorCode::kInvalidArgument,
-      fmt::format("\"{}\" selects nothing: wants lat=30:60, time=2019-01:2019-06 or time=[0:100]", text));
+  if (const auto named = split_name(text))
+    if (auto selection = read_selection(named->text))
+      return NamedSelection{named->dimension, *std::move(selection)};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("\"{}\" selects nothing: wants lat=30:60, time=2019-01:2019-06 or level=500,850; "
+                          "--isel time=0:100 selects by position",
+                          text));
+}
+
+Result<NamedPositions> parse_positions(const std::string& text) {
+  if (const auto named = split_name(text))
+    if (auto positions = read_positions(named->text))
+      return NamedPositions{named->dimension, *std::move(positions)};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("\"{}\" selects nothing: wants time=0:100, time=::6, level=3 or level=0,3", text));
 }
 
 Result<ZarrOptions> to_options(const ZarrOption& option) {
@@ -120,6 +169,18 @@ Result<ZarrOptions> to_options(const ZarrOption& option) {
     if (!parsed) return std::unexpected(std::move(parsed).error());
     options.select.emplace_back(std::move(parsed->dimension), std::move(parsed->selection));
   }
+  for (const std::string& text : option.isel) {
+    auto parsed = parse_positions(text);
+    if (!parsed) return std::unexpected(std::move(parsed).error());
+    options.isel.emplace_back(std::move(parsed->dimension), std::move(parsed->positions));
+  }
+  if (!option.window.empty()) {
+    for (std::int64_t step = 1 - option.window[0]; step <= 0; ++step) options.history.push_back(step);
+    for (std::int64_t step = 1; step <= option.window[1]; ++step) options.horizon.push_back(step);
+    if (options.history.empty() && options.horizon.empty())
+      return fail(ErrorCode::kInvalidArgument, "--window 0,0 has no steps");
+  }
+  if (option.gaps == "allow") options.gaps = ZarrOptions::Gaps::kAllow;
   return options;
 }
 

@@ -1,4 +1,5 @@
-// What a Zarr array or group is opened with, as it is typed: --variables, --sample-dim, --select.
+// What a Zarr array or group is opened with, as it is typed: --variables, --sample-dim, --select, --isel,
+// --window, --gaps.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,21 +14,33 @@ namespace penstock::cli {
 struct ZarrOption {
   std::vector<std::string> variables;
   std::string sample_dim;
-  std::vector<std::string> select;
+  std::vector<std::string> select, isel;
+  std::vector<std::int64_t> window;  // none, or history and horizon
+  std::string gaps;
 
-  bool is_given() const { return !variables.empty() || !sample_dim.empty() || !select.empty(); }
+  bool is_given() const {
+    return !variables.empty() || !sample_dim.empty() || !select.empty() || !isel.empty() || !window.empty() ||
+           !gaps.empty();
+  }
 };
 
 // `option` must outlive the parse.
 void add_zarr_option(CLI::App& app, ZarrOption& option);
 
-// "lat=30:60" and "level=500": coordinates, both ends included. "time=2019-01:2019-06": dates.
-// "time=[0:100]", "time=[::6]" and "level=[3]": entries, as Python's slices count them.
+// By coordinate: "lat=30:60" is a range with both ends, "lat=30:60:2" every second entry of it,
+// "level=500,850" a list and "level=500" one value. "time=2019-01:2019-06" are dates.
 struct NamedSelection {
   std::string dimension;
   Selection selection;
 };
 Result<NamedSelection> parse_selection(const std::string& text);
+
+// By position: "time=0:100", "time=::6", "level=0,3" and "level=-1", as Python counts.
+struct NamedPositions {
+  std::string dimension;
+  Positions positions;
+};
+Result<NamedPositions> parse_positions(const std::string& text);
 
 Result<ZarrOptions> to_options(const ZarrOption& option);
 

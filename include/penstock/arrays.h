@@ -13,19 +13,36 @@
 
 namespace penstock {
 
-// Part of a dimension: by index (step and open ends as in Python), by coordinates (both ends
-// included), or by dates (both included; "2019" is the whole year).
+// A date to select by. "2019-03" means all of March; `is_moment`: only its first moment.
+struct CoordinateDate {
+  std::string text;  // ISO 8601
+  bool is_moment = false;
+  std::string calendar;  // of the date, where it has one: it must be that of the coordinate
+};
+// As it was typed on a command line: a date where the coordinate is a time, else a number.
+struct TypedCoordinate {
+  std::string text;
+};
+using CoordinateLabel = std::variant<double, CoordinateDate, TypedCoordinate>;
+
+// Part of a dimension by its coordinate, with the meaning that `sel` has in xarray: one value, which takes
+// the axis away (a date that means many entries does not); exactly these values in this order; or a range
+// that includes both ends, of which every `step`-th entry is taken. An open end is that of the axis. On a
+// falling coordinate the ends may stand in either order; on a rising one, a range that ends before it begins
+// wraps around where the coordinate is a whole circle.
+struct CoordinateRange {
+  std::optional<CoordinateLabel> from, to;
+  std::int64_t step = 1;
+};
+using Selection = std::variant<CoordinateLabel, std::vector<CoordinateLabel>, CoordinateRange>;
+
+// Part of a dimension by position: one, which takes the axis away, several in this order, or a slice as in
+// Python. Negative positions count from the end.
 struct IndexRange {
   std::optional<std::int64_t> first, end;
   std::int64_t step = 1;
 };
-struct CoordinateRange {
-  double from = 0, to = 0;
-};
-struct DateRange {
-  std::string from, to;
-};
-using Selection = std::variant<IndexRange, CoordinateRange, DateRange>;
+using Positions = std::variant<std::int64_t, std::vector<std::int64_t>, IndexRange>;
 
 enum class MissingChunk : std::uint8_t { kFill, kError };
 
@@ -35,7 +52,12 @@ struct ZarrOptions {
   // Steps of the sample dimension, relative to the sample's own, that make its fields; both empty: the
   // sample alone. {-1, 0} and {1, 2, 3}: two steps up to now, and the three after.
   std::vector<std::int64_t> history, horizon;
-  std::vector<std::pair<std::string, Selection>> select;  // by dimension
+  // By dimension. A dimension stands in one of them.
+  std::vector<std::pair<std::string, Selection>> select;
+  std::vector<std::pair<std::string, Positions>> isel;
+  // Where the sample dimension has dates: is a window a sample although it runs over a gap (a step of more than
+  // 1.5 times the median step) or time does not increase in it?
+  enum class Gaps : std::uint8_t { kSkip, kAllow } gaps = Gaps::kSkip;
   std::string stack;      // not empty: all variables become channels of one field of this name
   bool decode_cf = true;  // scale_factor, add_offset, _FillValue, missing_value
   enum class Nan : std::uint8_t { kKeep, kError, kReplace } nan = Nan::kKeep;

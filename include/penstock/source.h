@@ -203,6 +203,9 @@ class Source {
   };
   virtual const Mixture* mixture() const { return nullptr; }
 
+  // Windows over several steps that are no samples because there is a gap in time between the steps.
+  virtual std::uint64_t windows_left_out() const { return 0; }
+
   // The index was kept from an earlier run, so a file may have changed since.
   virtual bool index_was_kept() const { return false; }
   // Forgets the kept index, so that the next opening looks at the data again.

@@ -22,21 +22,45 @@ std::vector<std::string> texts_of(const std::vector<nb::bytes>& list) {
   return out;
 }
 
-// ("index", first, end, step), ("values", from, to) or ("dates", from, to).
+// A number, or a date as (text, is_moment, calendar).
+CoordinateLabel label_of(const nb::handle& label) {
+  if (!nb::isinstance<nb::tuple>(label)) return nb::cast<double>(label);
+  const auto parts = nb::borrow<nb::tuple>(label);
+  return CoordinateDate{nb::cast<std::string>(parts[0]), nb::cast<bool>(parts[1]),
+                        nb::cast<std::string>(parts[2])};
+}
+
+// ("value", label), ("list", labels) or ("range", from, to, step), whose ends may be None.
 Selection selection_of(const nb::tuple& parts) {
   const auto kind = nb::cast<std::string>(parts[0]);
-  if (kind == "index")
-    return IndexRange{nb::cast<std::optional<std::int64_t>>(parts[1]),
-                      nb::cast<std::optional<std::int64_t>>(parts[2]), nb::cast<std::int64_t>(parts[3])};
-  if (kind == "values") return CoordinateRange{nb::cast<double>(parts[1]), nb::cast<double>(parts[2])};
-  return DateRange{nb::cast<std::string>(parts[1]), nb::cast<std::string>(parts[2])};
+  if (kind == "value") return label_of(parts[1]);
+  if (kind == "list") {
+    std::vector<CoordinateLabel> labels;
+    for (const nb::handle label : nb::borrow<nb::list>(parts[1])) labels.push_back(label_of(label));
+    return labels;
+  }
+  CoordinateRange range;
+  if (!parts[1].is_none()) range.from = label_of(parts[1]);
+  if (!parts[2].is_none()) range.to = label_of(parts[2]);
+  range.step = nb::cast<std::int64_t>(parts[3]);
+  return range;
+}
+
+// ("value", position), ("list", positions) or ("range", first, end, step).
+Positions positions_of(const nb::tuple& parts) {
+  const auto kind = nb::cast<std::string>(parts[0]);
+  if (kind == "value") return nb::cast<std::int64_t>(parts[1]);
+  if (kind == "list") return nb::cast<std::vector<std::int64_t>>(parts[1]);
+  return IndexRange{nb::cast<std::optional<std::int64_t>>(parts[1]),
+                    nb::cast<std::optional<std::int64_t>>(parts[2]), nb::cast<std::int64_t>(parts[3])};
 }
 
 SourceHandle open_zarr_source(const nb::bytes& uri, std::vector<std::string> variables,
                               std::variant<std::string, int> sample_dim, std::vector<std::int64_t> history,
                               std::vector<std::int64_t> horizon,
-                              const std::vector<std::pair<std::string, nb::tuple>>& select, std::string stack,
-                              bool decode_cf, const std::variant<std::string, double>& nan,
+                              const std::vector<std::pair<std::string, nb::tuple>>& select,
+                              const std::vector<std::pair<std::string, nb::tuple>>& isel, bool allow_gaps,
+                              std::string stack, bool decode_cf, const std::variant<std::string, double>& nan,
                               bool missing_is_error) {
   ZarrOptions options;
   options.variables = std::move(variables);
@@ -44,6 +68,8 @@ SourceHandle open_zarr_source(const nb::bytes& uri, std::vector<std::string> var
   options.history = std::move(history);
   options.horizon = std::move(horizon);
   for (const auto& [dimension, parts] : select) options.select.emplace_back(dimension, selection_of(parts));
+  for (const auto& [dimension, parts] : isel) options.isel.emplace_back(dimension, positions_of(parts));
+  options.gaps = allow_gaps ? ZarrOptions::Gaps::kAllow : ZarrOptions::Gaps::kSkip;
   options.stack = std::move(stack);
   options.decode_cf = decode_cf;
   if (const auto* value = std::get_if<double>(&nan)) {
@@ -84,7 +110,7 @@ SourceHandle open_patches_source(const std::vector<nb::bytes>& volumes, std::vec
 
 void bind_array_sources(nb::module_& m) {
   m.def("open_zarr", &open_zarr_source, "uri"_a, nb::kw_only(), "variables"_a, "sample_dim"_a, "history"_a,
-        "horizon"_a, "select"_a, "stack"_a, "decode_cf"_a, "nan"_a, "missing_is_error"_a);
+        "horizon"_a, "select"_a, "isel"_a, "allow_gaps"_a, "stack"_a, "decode_cf"_a, "nan"_a, "missing_is_error"_a);
   m.def("open_patches", &open_patches_source, "volumes"_a, nb::kw_only(), "size"_a, "per_epoch"_a,
         "overlap"_a, "labels"_a, "min_foreground"_a, "missing_is_error"_a, "progress"_a);
 }

@@ -82,6 +82,7 @@ void bind_sources(nb::module_& m) {
       .def("uri", [](const SourceHandle& self) { return file_text(self.source->uri()); })
       .def("stored_bytes", [](const SourceHandle& self) { return self.source->stored_bytes(); })
       .def("fingerprint", [](const SourceHandle& self) { return self.source->fingerprint(); })
+      .def("windows_left_out", [](const SourceHandle& self) { return self.source->windows_left_out(); })
       .def("index_was_kept", [](const SourceHandle& self) { return self.source->index_was_kept(); })
       .def("subset",
            [](const SourceHandle& self, std::vector<std::uint64_t> indices) {

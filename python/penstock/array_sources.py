@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import numbers
 import operator
 import os
@@ -11,16 +10,15 @@ import time
 from typing import Any, Mapping, Sequence, Union
 
 from . import _core
+from .selections import FAR, positions, selection
 from .sources import Source, log
 
 Path = Union[str, os.PathLike]
 
 
-_FAR = 1 << 62  # no index or extent is larger
-
-
 def Zarr(uri: Path, variables: Union[str, Sequence[str], None] = None, sample_dim: Union[str, int] = 0, *,
          window: Union[tuple, None] = None, select: Mapping[Union[str, int], Any] | None = None,
+         isel: Mapping[Union[str, int], Any] | None = None, gaps: str = "skip",
          stack: Union[bool, str] = False, decode_cf: bool = True, nan: Union[str, float] = "keep",
          missing: str = "fill") -> Source:
     """Entries of one dimension of a Zarr array or group (version 2 or 3), a file path or http(s) URL.
@@ -31,9 +29,15 @@ def Zarr(uri: Path, variables: Union[str, Sequence[str], None] = None, sample_di
 
     window: ``(history, horizon)`` makes forecast pairs: ``(2, 3)`` gives the fields ``<name>_history``, two steps up
         to now, and ``<name>_horizon``, the three after. Lists name steps: ``([-6, 0], [24, 48])``.
-    select: part of a dimension. A slice of integers counts entries; a pair, or a slice of other things, is a range of
-        coordinates with both ends: ``{"lat": (30, 60), "time": ("2015", "2019-06"), "level": slice(0, 5)}``.
-        Dimensions without a name are numbers.
+    select: part of a dimension by its coordinate, with the meaning of xarray's ``sel``. A pair or a slice is a range
+        that includes both ends (a slice may have a step), a list is exactly those values in that order, a single
+        value takes the axis away: ``{"lat": (30, 60), "level": [500, 850], "time": ("2015", "2019-06")}``. "2019" is
+        all of that year. Longitudes that go around the globe wrap: ``{"lon": (350, 10)}``.
+    isel: part of a dimension by position: a slice, a list or one position, as xarray's ``isel``. Dimensions without a
+        name are numbers: ``{0: slice(100)}``.
+    gaps: "skip" or "allow". Where the sample dimension has dates, a window is no sample if a step in it is
+        longer than 1.5 times the median step, or does not go forward; "allow" takes such windows too.
+        ``loader.stats()["windows_left_out"]`` counts them.
     stack: all variables become channels of one field, ``stack`` or the name given (with a window: ``history`` and
         ``horizon``); axes before the last two are channels too.
     decode_cf: scale_factor, add_offset, _FillValue and missing_value are applied; such variables become float32.
@@ -44,8 +48,12 @@ def Zarr(uri: Path, variables: Union[str, Sequence[str], None] = None, sample_di
     """
     if not isinstance(stack, (bool, str)):
         raise TypeError(f"stack={stack!r}: wants True, or the name of the field")
-    if select is not None and not isinstance(select, Mapping):
-        raise TypeError(f"select={select!r}: wants a dict, {{dimension: slice or (from, to)}}")
+    for keyword, chosen, wants in (("select", select, "(from, to), [values] or value"),
+                                   ("isel", isel, "slice, [positions] or position")):
+        if chosen is not None and not isinstance(chosen, Mapping):
+            raise TypeError(f"{keyword}={chosen!r}: wants a dict, {{dimension: {wants}}}")
+    if gaps not in ("skip", "allow"):
+        raise ValueError(f'gaps={gaps!r}: wants "skip" or "allow"')
     history, horizon = _window(window)
     if isinstance(variables, str):
         variables = [variables]
@@ -59,7 +67,8 @@ def Zarr(uri: Path, variables: Union[str, Sequence[str], None] = None, sample_di
         os.fsencode(_name(uri)), variables=list(variables or []),
         sample_dim=sample_dim if isinstance(sample_dim, str) else _integer("sample_dim", sample_dim, 1 << 31),
         history=history,
-        horizon=horizon, select=[(str(dim), _selection(dim, value)) for dim, value in (select or {}).items()],
+        horizon=horizon, select=[(str(dim), selection(dim, value)) for dim, value in (select or {}).items()],
+        isel=[(str(dim), positions(dim, value)) for dim, value in (isel or {}).items()], allow_gaps=gaps == "allow",
         stack=stack if isinstance(stack, str) else "stack" if stack else "", decode_cf=bool(decode_cf),
         nan=nan if isinstance(nan, str) else float(nan), missing_is_error=_missing_is_error(missing))
     log.info("opened %s: %s, %d samples in %.2f s", uri, handle.kind(), len(handle), time.monotonic() - began)
@@ -127,7 +136,7 @@ def _names(paths: Any) -> list[str]:
     return [_name(path) for path in paths]
 
 
-def _integer(keyword: str, value: Any, below: int = _FAR) -> int:
+def _integer(keyword: str, value: Any, below: int = FAR) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{keyword}={value!r}: wants a whole number")
     number = operator.index(value)
@@ -157,37 +166,3 @@ def _window(window: Any) -> tuple[list[int], list[int]]:
     if not steps[0] and not steps[1]:
         raise ValueError(f"window={window!r} has no steps")
     return steps
-
-
-def _selection(dim: Any, value: Any) -> tuple:
-    """What the engine is told: ("index", ...), ("values", ...) or ("dates", ...)."""
-    if isinstance(value, slice):
-        ends = [value.start, value.stop]
-        if all(end is None or _is_index(end) for end in ends):
-            # Ends beyond the dimension are cut, as everywhere in Python.
-            first, stop = (None if end is None else max(-_FAR, min(_FAR, operator.index(end))) for end in ends)
-            return ("index", first, stop, 1 if value.step is None else _integer(f"select {dim!r}: step", value.step))
-        if value.step is not None:
-            raise ValueError(f"select {dim!r}: a range of coordinates has no step")
-    elif isinstance(value, (tuple, list)) and len(value) == 2:
-        ends = list(value)
-    elif _is_index(value):
-        index = _integer(f"select {dim!r}: index", value)
-        return ("index", index, index + 1 if index != -1 else None, 1)
-    else:
-        raise ValueError(f"select {dim!r}: {value!r} is not a slice, an index or a pair (from, to)")
-    if any(isinstance(end, (str, datetime.date)) or type(end).__name__ == "datetime64" for end in ends):
-        return ("dates", *("" if end is None else end.isoformat() if isinstance(end, datetime.date) else str(end)
-                           for end in ends))
-    infinite = (float("-inf"), float("inf"))
-    return ("values", *(far if end is None else float(end) for end, far in zip(ends, infinite)))
-
-
-def _is_index(value: Any) -> bool:
-    if isinstance(value, bool):
-        return False
-    try:
-        operator.index(value)
-    except TypeError:  # arrays have __index__ too, and refuse
-        return False
-    return True

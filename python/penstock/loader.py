@@ -247,6 +247,7 @@ class Loader:
         """Counts, errors, time and bytes by stage, waits, memory; totals and by epoch."""
         self._check_process()
         stats = self._core.stats()
+        stats["windows_left_out"] = self.source._handle.windows_left_out()
         stats["rank"] = {"rank": self._ranks.rank, "world_size": self._ranks.world_size,
                          "local_ranks": self._ranks.local_ranks, "found_by": self._ranks.found_by}
         return stats

@@ -97,6 +97,11 @@ class MixSource final : public Source {
   bool shares_units() const override {
     return std::ranges::any_of(parts_, [](const SourcePtr& part) { return part->shares_units(); });
   }
+  std::uint64_t windows_left_out() const override {
+    std::uint64_t left_out = 0;
+    for (const SourcePtr& part : parts_) left_out += part->windows_left_out();
+    return left_out;
+  }
   const Mixture* mixture() const override { return mixture_.weights.empty() ? nullptr : &mixture_; }
   bool index_was_kept() const override {
     return std::ranges::any_of(parts_, [](const SourcePtr& part) { return part->index_was_kept(); });

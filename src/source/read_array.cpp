@@ -13,9 +13,8 @@ namespace {
 constexpr std::uint64_t kMemory = std::uint64_t{1} << 30;
 constexpr int kEncoded = 0, kDecoded = 1, kCodec = 2;  // scratch buffers
 
-}  // namespace
-
-Result<std::vector<double>> read_numbers(const ChunkedArray& array, std::uint64_t most_elements) {
+template <typename Number>
+Result<std::vector<Number>> read_elements(const ChunkedArray& array, std::uint64_t most_elements) {
   const Where where{array.uri(), -1, -1, -1};
   if (array.spec().dtype >= DType::kComplex64)
     return fail(ErrorCode::kUnsupported, "complex numbers cannot be coordinates", where);
@@ -26,7 +25,7 @@ Result<std::vector<double>> read_numbers(const ChunkedArray& array, std::uint64_
       return fail(ErrorCode::kTooLarge, fmt::format("more than {} elements", most_elements), where);
     count = *product;
   }
-  std::vector<double> values(count);
+  std::vector<Number> values(count);
   Ledger ledger(kMemory);
   ScratchBudget budget(ledger, kMemory, 0);
   Scratch scratch(budget);
@@ -82,6 +81,16 @@ Result<std::vector<double>> read_numbers(const ChunkedArray& array, std::uint64_
     scratch.end_sample();
   }
   return values;
+}
+
+}  // namespace
+
+Result<std::vector<double>> read_numbers(const ChunkedArray& array, std::uint64_t most_elements) {
+  return read_elements<double>(array, most_elements);
+}
+
+Result<std::vector<std::int64_t>> read_integers(const ChunkedArray& array, std::uint64_t most_elements) {
+  return read_elements<std::int64_t>(array, most_elements);
 }
 
 }  // namespace penstock

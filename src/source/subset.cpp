@@ -51,6 +51,7 @@ class SubsetSource final : public Source {
   }
   std::uint64_t unit_samples() const override { return whole_->unit_samples(); }
   bool shares_units() const override { return whole_->shares_units(); }
+  std::uint64_t windows_left_out() const override { return whole_->windows_left_out(); }
   std::uint64_t suggested_window() const override { return whole_->suggested_window(); }
   std::span<const std::shared_ptr<const ChunkedArray>> chunked_arrays() const override {
     return whole_->chunked_arrays();

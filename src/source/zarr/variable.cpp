@@ -125,12 +125,36 @@ Status check_signedness(const ZarrArray& array) {
               {array.data->uri(), -1, -1, -1});
 }
 
+// By name, or by number where the dimension has none.
+bool is_meant(const std::string& dimension, const ZarrArray& array, std::size_t axis) {
+  const bool has_name = axis < array.dimensions.size() && !array.dimensions[axis].empty();
+  return dimension == (has_name ? array.dimensions[axis] : std::to_string(axis));
+}
+
+Result<Chosen> select_on_axis(const Selection& selection, const std::string& dimension, const ZarrArray& array,
+                              std::int64_t extent, Coordinates* coordinates, const std::string& uri) {
+  const auto refuse = [&](std::string_view message) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("select {}: {}", dimension, message),
+                {uri, -1, -1, -1});
+  };
+  if (coordinates == nullptr)
+    return refuse("an array alone has no coordinates; isel= selects by position, or open its group");
+  const auto coordinate = coordinates->of(dimension, array.name, extent);
+  if (coordinate) return select_by_value(selection, **coordinate, dimension, uri);
+  if (coordinate.error().code == ErrorCode::kNotFound)
+    return refuse("there is no array of its coordinates; isel= selects by position");
+  if (coordinate.error().code == ErrorCode::kUnsupported)
+    return refuse(fmt::format("its coordinates cannot be compared ({}); isel= selects by position",
+                              coordinate.error().message));
+  return std::unexpected(coordinate.error());
+}
+
 }  // namespace
 
 Shape Variable::shape() const {
   Shape shape;
   for (std::size_t d = 0; d < taken.size(); ++d)
-    if (static_cast<int>(d) != sample_axis) shape.push_back(taken[d].count);
+    if (is_axis_of_sample(d)) shape.push_back(taken[d].entries.count());
   return shape;
 }
 
@@ -200,7 +224,7 @@ Result<std::shared_ptr<const ValueCoding>> coding_of(const ZarrArray& array, con
   return std::make_shared<const ValueCoding>(std::move(coding));
 }
 
-Result<Variable> make_variable(ZarrArray array, const ZarrNode& node, const ZarrOptions& options,
+Result<Variable> make_variable(ZarrArray array, Coordinates* coordinates, const ZarrOptions& options,
                                const std::string& uri) {
   Variable variable;
   const auto axis = axis_named(array, options.sample_dim, uri);
@@ -208,18 +232,20 @@ Result<Variable> make_variable(ZarrArray array, const ZarrNode& node, const Zarr
   variable.sample_axis = *axis;
   const Shape& shape = array.data->spec().shape;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    IndexRun run{0, shape[d], 1};
-    const std::string number = std::to_string(d);
+    Chosen chosen{IndexRuns(IndexRun{0, shape[d], 1}), false};
     for (const auto& [dimension, selection] : options.select) {
-      const bool is_meant = d < array.dimensions.size() && !array.dimensions[d].empty()
-                                ? array.dimensions[d] == dimension
-                                : number == dimension;
-      if (!is_meant) continue;
-      auto chosen = select(selection, {dimension, array.name, shape[d]}, node, uri);
-      if (!chosen) return std::unexpected(std::move(chosen).error());
-      run = *chosen;
+      if (!is_meant(dimension, array, d)) continue;
+      auto selected = select_on_axis(selection, dimension, array, shape[d], coordinates, uri);
+      if (!selected) return std::unexpected(std::move(selected).error());
+      chosen = std::move(*selected);
     }
-    variable.taken.push_back(run);
+    for (const auto& [dimension, positions] : options.isel) {
+      if (!is_meant(dimension, array, d)) continue;
+      auto selected = select_by_position(positions, shape[d], dimension, uri);
+      if (!selected) return std::unexpected(std::move(selected).error());
+      chosen = std::move(*selected);
+    }
+    variable.taken.push_back(std::move(chosen));
   }
   auto coding = coding_of(array, options);
   if (!coding) return std::unexpected(std::move(coding).error());

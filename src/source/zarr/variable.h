@@ -13,18 +13,22 @@ namespace penstock {
 
 struct Variable {
   ZarrArray array;
-  int sample_axis = -1;         // -1: the same for all samples
-  std::vector<IndexRun> taken;  // of each axis; of the sample axis: all that samples are made of
+  int sample_axis = -1;       // -1: the same for all samples
+  std::vector<Chosen> taken;  // of each axis; of the sample axis: all that samples are made of
   // nullptr: values are as they are stored.
   std::shared_ptr<const ValueCoding> coding;
 
-  // What a sample has of it: the extents of the other axes.
+  // What a sample has of it: the axes other than the sample axis that no selection dropped.
+  bool is_axis_of_sample(std::size_t axis) const {
+    return static_cast<int>(axis) != sample_axis && !taken[axis].drops_axis;
+  }
   Shape shape() const;
   DType dtype() const { return coding ? coding->dtype : array.data->spec().dtype; }
 };
 
-// `sample_dim` and the selections by name where dimensions have names.
-Result<Variable> make_variable(ZarrArray array, const ZarrNode& node, const ZarrOptions& options,
+// `sample_dim` and the selections by name where dimensions have names. `coordinates` is null where the array
+// stands alone.
+Result<Variable> make_variable(ZarrArray array, Coordinates* coordinates, const ZarrOptions& options,
                                const std::string& uri);
 
 // scale_factor, add_offset, _FillValue and missing_value; nothing where values are as they are stored.

@@ -145,6 +145,7 @@ Result<ZarrArrayMetadata> read_v2_array(const Json& zarray, const Json& zattrs, 
   metadata.fill_number = fill_value_number(fill_value, *fill, dtype);
   metadata.dimensions = std::move(dimensions);
   metadata.time_unit = std::move(type->time_unit);
+  metadata.is_duration = type->is_duration;
   if (zattrs.is_object()) metadata.attributes = zattrs;
   return metadata;
 }
@@ -197,6 +198,7 @@ Result<ZarrArrayMetadata> read_v3_array(const Json& zarr_json, const std::string
   metadata.fill = *fill;
   metadata.dimensions = std::move(dimensions);
   metadata.time_unit = std::move(type->time_unit);
+  metadata.is_duration = type->is_duration;
   metadata.attributes = *std::move(attributes);
   return metadata;
 }

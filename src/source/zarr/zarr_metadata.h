@@ -20,6 +20,7 @@ struct ZarrArrayMetadata {
   std::optional<double> fill_number;  // v2: where it is given, and one number
   std::vector<std::string> dimensions;
   std::optional<std::string> time_unit;
+  bool is_duration = false;
   Json attributes = Json::object();
 };
 

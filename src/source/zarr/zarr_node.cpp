@@ -182,6 +182,7 @@ Result<ZarrArray> ZarrNode::array(const std::string& name) const {
   array.dimensions = std::move(parsed->dimensions);
   array.attributes = std::move(parsed->attributes);
   array.time_unit = std::move(parsed->time_unit);
+  array.is_duration = parsed->is_duration;
   array.fill_value = parsed->fill_number;
   array.stored_bytes = parsed->spec.bytes();
   auto data = make_zarr_array(store_, uri, *std::move(parsed), options_.missing_is_error);

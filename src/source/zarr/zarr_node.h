@@ -22,6 +22,7 @@ struct ZarrArray {
   std::vector<std::string> dimensions;  // v3 dimension_names, v2 _ARRAY_DIMENSIONS; empty: not named
   nlohmann::json attributes = nlohmann::json::object();
   std::optional<std::string> time_unit;  // NumPy datetime64 or timedelta64, which are int64 here: "ns"
+  bool is_duration = false;              // timedelta64
   std::optional<double> fill_value;      // v2, where it is a number: xarray keeps _FillValue there
   std::uint64_t stored_bytes = 0;        // an upper bound where it is not known: the decoded size
 };

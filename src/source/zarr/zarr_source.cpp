@@ -11,13 +11,14 @@
 #include "base/promotion.h"
 #include "base/random.h"
 #include "penstock/arrays.h"
+#include "source/zarr/gaps.h"
 #include "source/zarr/variable.h"
 #include "store/store_of_uri.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::int64_t kMostBoxes = 1 << 16;  // that one variable of a stack is cut into
+constexpr std::int64_t kMostBoxes = 1 << 16;  // that one variable of a sample is cut into
 
 constexpr std::int64_t kMostSteps = 100'000;  // of a window
 constexpr std::uint64_t kMostUnitsListed = 4'000'000;
@@ -53,9 +54,9 @@ class ZarrSource final : public Source {
     for (const Variable& variable : variables_) arrays_.push_back(variable.array.data);
   }
 
-  // Fails where shapes do not go together.
-  Status build(const ZarrOptions& options) {
-    PENSTOCK_CHECK(find_samples(options));
+  // Fails where shapes do not go together. `coordinates` is null where there are none.
+  Status build(const ZarrOptions& options, Coordinates* coordinates) {
+    PENSTOCK_CHECK(find_samples(options, coordinates));
     const bool has_window = !options.history.empty() || !options.horizon.empty();
     const auto add_all = [&](const std::vector<std::int64_t>& steps, const std::string& ending) -> Status {
       if (!options.stack.empty()) {
@@ -94,19 +95,22 @@ class ZarrSource final : public Source {
   std::shared_ptr<const StorageUnits> units() const override { return units_; }
   std::uint64_t unit_samples() const override { return unit_samples_; }
   bool shares_units() const override { return unit_samples_ > 1; }
+  std::uint64_t windows_left_out() const override { return windows_left_out_; }
   const Store& store() const override { return *store_; }
 
  private:
-  Status find_samples(const ZarrOptions& options);
+  Status find_samples(const ZarrOptions& options, Coordinates* coordinates);
+  Status find_windows(const ZarrOptions& options, const Variable& first, Coordinates* coordinates);
+  void find_fingerprint(const ZarrOptions& options, const IndexRun& all_windows);
   Status add_field(std::string name, std::vector<std::size_t> variables,
                    const std::vector<std::int64_t>& steps, bool has_steps, bool is_stack);
   void find_units();
-  void add_boxes(const Variable& variable, std::size_t number, std::int64_t time, std::int64_t steps,
-                 std::int64_t to, std::int64_t step_stride, bool is_stack, std::vector<ArrayBox>& out) const;
-  // The sample's own entry of the sample dimension.
-  std::int64_t index_of(std::uint64_t sample) const {
-    return samples_.first + (first_valid_ + static_cast<std::int64_t>(sample)) * samples_.step;
-  }
+  // `times`: of the sample axis.
+  void add_boxes(const Variable& variable, std::size_t number, const IndexRun& times, std::int64_t to,
+                 std::int64_t step_stride, bool is_stack, std::vector<ArrayBox>& out) const;
+  // The sample's own place among the entries of the sample dimension, and its index there.
+  std::int64_t entry_of(std::uint64_t sample) const { return windows_.at(static_cast<std::int64_t>(sample)); }
+  std::int64_t index_of(std::uint64_t sample) const { return entries_.at(entry_of(sample)); }
 
   std::shared_ptr<const Store> store_;
   std::string uri_;
@@ -115,24 +119,24 @@ class ZarrSource final : public Source {
   std::vector<ChunkedArrayPtr> arrays_;
   std::vector<ZarrField> fields_;
   std::vector<FieldInfo> infos_;
-  IndexRun samples_;              // of the sample dimension
-  std::int64_t first_valid_ = 0;  // the first that has all steps of its window
-  std::uint64_t size_ = 0, sample_bytes_ = 0, fingerprint_ = 0, unit_samples_ = 1;
+  IndexRuns entries_;  // of the sample dimension, that samples are made of
+  IndexRuns windows_;  // places among them, one after another: those that have their whole window are samples
+  std::uint64_t size_ = 0, sample_bytes_ = 0, fingerprint_ = 0, unit_samples_ = 1, windows_left_out_ = 0;
   std::shared_ptr<const StorageUnits> units_;
 };
 
-Status ZarrSource::find_samples(const ZarrOptions& options) {
+Status ZarrSource::find_samples(const ZarrOptions& options, Coordinates* coordinates) {
   const Variable* first = nullptr;
   for (const Variable& variable : variables_) {
     if (variable.sample_axis < 0) continue;
-    const IndexRun& run = variable.taken[static_cast<std::size_t>(variable.sample_axis)];
+    const IndexRuns& entries = variable.taken[static_cast<std::size_t>(variable.sample_axis)].entries;
     if (first == nullptr) {
       first = &variable;
-      samples_ = run;
+      entries_ = entries;
     }
-    if (run.first != samples_.first || run.count != samples_.count || run.step != samples_.step)
-      return bad_option(fmt::format("{} has {} samples, {} has {}", first->array.name, samples_.count,
-                                    variable.array.name, run.count),
+    if (entries != entries_)
+      return bad_option(fmt::format("{} has {} samples, {} has {}", first->array.name, entries_.count(),
+                                    variable.array.name, entries.count()),
                         uri_);
   }
   if (first == nullptr) {
@@ -148,6 +152,24 @@ Status ZarrSource::find_samples(const ZarrOptions& options) {
                                                 : fmt::format("{}", fmt::join(names, ", "))),
                       uri_);
   }
+  for (const Variable& variable : variables_) {
+    std::int64_t boxes = 1;
+    for (std::size_t d = 0; d < variable.taken.size(); ++d)
+      if (static_cast<int>(d) != variable.sample_axis)
+        boxes = checked_multiply(boxes, static_cast<std::int64_t>(variable.taken[d].entries.runs().size()))
+                    .value_or(INT64_MAX);
+    if (boxes > kMostBoxes)
+      return bad_option(fmt::format("the selection cuts a sample of {} into {} separate pieces; at most {}",
+                                    variable.array.name, boxes, kMostBoxes),
+                        uri_);
+  }
+  PENSTOCK_CHECK(find_windows(options, *first, coordinates));
+  find_units();
+  return {};
+}
+
+// Which entries have all steps of their window, without a gap in time between them.
+Status ZarrSource::find_windows(const ZarrOptions& options, const Variable& first, Coordinates* coordinates) {
   std::int64_t lowest = 0, highest = 0;
   for (const auto* steps : {&options.history, &options.horizon})
     for (const std::int64_t step : *steps) {
@@ -156,26 +178,62 @@ Status ZarrSource::find_samples(const ZarrOptions& options) {
       lowest = std::min(lowest, step);
       highest = std::max(highest, step);
     }
-  first_valid_ = -lowest;
-  const std::int64_t valid = samples_.count + lowest - highest;
-  if (samples_.count == 0) return bad_option("the sample dimension has no entries", uri_);
+  const std::int64_t steps = highest - lowest + 1, valid = entries_.count() + 1 - steps;
+  if (entries_.count() == 0) return bad_option("the sample dimension has no entries", uri_);
   if (valid <= 0)
-    return bad_option(fmt::format("a window of {} steps, and there are only {} entries to make samples of",
-                                  highest - lowest + 1, samples_.count),
+    return bad_option(fmt::format("a window of {} steps, and there are only {} entries to make samples of", steps,
+                                  entries_.count()),
                       uri_);
-  size_ = static_cast<std::uint64_t>(valid);
-  fingerprint_ = mix64(static_cast<std::uint64_t>(samples_.first) ^ mix64(size_));
+  const IndexRun all_windows{-lowest, valid, 1};
+  windows_ = IndexRuns(all_windows);
+  const auto axis = static_cast<std::size_t>(first.sample_axis);
+  const bool has_name = axis < first.array.dimensions.size() && !first.array.dimensions[axis].empty();
+  const bool looks_for_gaps = steps > 1 && options.gaps == ZarrOptions::Gaps::kSkip;
+  if (looks_for_gaps && has_name && coordinates != nullptr) {
+    const auto time =
+        coordinates->of(first.array.dimensions[axis], first.array.name, first.array.data->spec().shape[axis]);
+    // A dimension without a coordinate, or with one that is no number, has no dates.
+    const bool has_none = !time && (time.error().code == ErrorCode::kNotFound ||
+                                    time.error().code == ErrorCode::kUnsupported);
+    if (!time && !has_none) return std::unexpected(time.error());
+    if (time && (*time)->is_time()) {
+      const auto moment_at = [&](std::int64_t place) { return (*time)->moment(entries_.at(place)); };
+      WindowsInTime found = windows_without_gaps(entries_.count(), moment_at, lowest, highest);
+      if (found.windows.count() == 0)
+        return bad_option(fmt::format("no window of {} steps is without a gap in time: {}; gaps=\"allow\" makes "
+                                      "samples of them nevertheless",
+                                      steps, found.reason()),
+                          uri_);
+      windows_ = std::move(found.windows);
+      windows_left_out_ = found.left_out;
+    }
+  }
+  size_ = static_cast<std::uint64_t>(windows_.count());
+  find_fingerprint(options, all_windows);
+  return {};
+}
+
+// Which data, and which of them are samples. Entries beyond the first run, and windows that were left out, were
+// added later: where there are none, the number is that of earlier versions.
+void ZarrSource::find_fingerprint(const ZarrOptions& options, const IndexRun& all_windows) {
+  const auto add = [&](std::int64_t number) {
+    fingerprint_ = mix64(fingerprint_ ^ static_cast<std::uint64_t>(number));
+  };
+  fingerprint_ = mix64(static_cast<std::uint64_t>(entries_.at(0)) ^ mix64(size_));
   for (const Variable& variable : variables_) {
     fingerprint_ = mix64(fingerprint_ ^ variable.array.data->fingerprint());
-    for (const IndexRun& run : variable.taken)
-      fingerprint_ = mix64(fingerprint_ ^ mix64(static_cast<std::uint64_t>(run.first)) ^
-                           static_cast<std::uint64_t>(run.count * run.step));
+    for (const Chosen& chosen : variable.taken)
+      for (const IndexRun& run : chosen.entries.runs())
+        fingerprint_ = mix64(fingerprint_ ^ mix64(static_cast<std::uint64_t>(run.first)) ^
+                             static_cast<std::uint64_t>(run.count * run.step));
   }
   for (const auto* steps : {&options.history, &options.horizon})
-    for (const std::int64_t step : *steps)
-      fingerprint_ = mix64(fingerprint_ ^ static_cast<std::uint64_t>(step));
-  find_units();
-  return {};
+    for (const std::int64_t step : *steps) add(step);
+  if (windows_ == IndexRuns(all_windows)) return;
+  for (const IndexRun& run : windows_.runs()) {
+    add(run.first);
+    add(run.count);
+  }
 }
 
 // Samples whose own entries stand in one chunk of the largest variable. A list of units beyond all measure is
@@ -191,25 +249,34 @@ void ZarrSource::find_units() {
     most = bytes;
     length = variable.array.data->chunk_shape()[static_cast<std::size_t>(variable.sample_axis)];
   }
-  if (length <= samples_.step) return;
-  unit_samples_ = static_cast<std::uint64_t>(length / samples_.step);
+  const bool is_one_run = entries_.runs().size() == 1;
+  const std::int64_t step = is_one_run ? entries_.runs().front().step : 1;
+  if (length <= step) return;
+  unit_samples_ = static_cast<std::uint64_t>(length / step);
   if (size_ / unit_samples_ > kMostUnitsListed) return;
   auto units = std::make_shared<StorageUnits>();
+  std::int64_t last_chunk = -1;
   for (std::uint64_t sample = 0; sample < size_;) {
-    units->first_sample.push_back(sample);
-    // The first sample whose own entry stands in a later chunk.
-    const std::int64_t end = (index_of(sample) / length + 1) * length;
-    sample += static_cast<std::uint64_t>((end - index_of(sample) + samples_.step - 1) / samples_.step);
+    const IndexRun places = windows_.from(static_cast<std::int64_t>(sample));
+    const IndexRun run = entries_.from(places.first);
+    const std::int64_t chunk = run.first / length;
+    const std::int64_t in_chunk = ((chunk + 1) * length - run.first + run.step - 1) / run.step;
+    if (chunk != last_chunk) units->first_sample.push_back(sample);
+    last_chunk = chunk;
+    sample += static_cast<std::uint64_t>(std::min({places.count, run.count, in_chunk}));
   }
+  const std::size_t count = units->first_sample.size();
   units->first_sample.push_back(size_);
-  units_ = std::move(units);
+  // A list of entries may take no two from one chunk.
+  if (!is_one_run) unit_samples_ = std::max<std::uint64_t>(size_ / count, 1);
+  if (unit_samples_ > 1) units_ = std::move(units);
 }
 
 // The last axes' dimensions, the sample's own apart; nothing where they have no names.
 std::vector<std::string> tail_names(const Variable& variable, std::size_t axes) {
   std::vector<std::string> names;
   for (std::size_t d = 0; d < variable.array.dimensions.size(); ++d)
-    if (static_cast<int>(d) != variable.sample_axis) names.push_back(variable.array.dimensions[d]);
+    if (variable.is_axis_of_sample(d)) names.push_back(variable.array.dimensions[d]);
   if (names.size() < axes) return {};
   return {names.end() - static_cast<std::ptrdiff_t>(axes), names.end()};
 }
@@ -294,14 +361,19 @@ void ZarrSource::boxes(std::uint64_t sample, std::size_t number, std::vector<Arr
   std::int64_t to = 0;
   for (const std::size_t v : field.variables) {
     const Variable& variable = variables_[v];
-    // Steps that follow one another are one box.
+    const bool is_static = variable.sample_axis < 0;
+    // Steps that follow one another in a run of entries are one box.
     for (std::size_t s = 0; s < field.steps.size();) {
       std::size_t end = s + 1;
-      const bool is_static = variable.sample_axis < 0;
-      while (!is_static && end < field.steps.size() && field.steps[end] == field.steps[end - 1] + 1) ++end;
-      add_boxes(variable, v, index_of(sample) + field.steps[s] * samples_.step,
-                static_cast<std::int64_t>(end - s), to + static_cast<std::int64_t>(s) * step_stride,
-                step_stride, field.is_stack, out);
+      IndexRun times{0, 1, 1};
+      if (!is_static) {
+        times = entries_.from(entry_of(sample) + field.steps[s]);
+        const std::size_t most = s + static_cast<std::size_t>(times.count);
+        while (end < field.steps.size() && end < most && field.steps[end] == field.steps[end - 1] + 1) ++end;
+        times.count = static_cast<std::int64_t>(end - s);
+      }
+      add_boxes(variable, v, times, to + static_cast<std::int64_t>(s) * step_stride, step_stride, field.is_stack,
+                out);
       s = end;
     }
     if (field.is_stack) {
@@ -313,6 +385,22 @@ void ZarrSource::boxes(std::uint64_t sample, std::size_t number, std::vector<Arr
   }
 }
 
+// Along one of its axes, a box for each run of indexes; the boxes have the first of them so far.
+void split_into_runs(std::vector<ArrayBox>& boxes, std::size_t first, std::size_t axis, const IndexRuns& runs) {
+  const std::size_t end = boxes.size();
+  std::int64_t place = runs.runs().front().count;
+  for (const IndexRun& run : runs.runs().subspan(1)) {
+    for (std::size_t b = first; b < end; ++b) {
+      ArrayBox& box = boxes.emplace_back(ArrayBox(boxes[b]));
+      box.origin[axis] = run.first;
+      box.count[axis] = run.count;
+      box.step[axis] = run.step;
+      box.to += place * box.to_stride[axis];
+    }
+    place += run.count;
+  }
+}
+
 // Along one of its axes, a box for each index.
 void split_along(std::vector<ArrayBox>& boxes, std::size_t first, std::size_t axis) {
   const std::size_t end = boxes.size();
@@ -320,7 +408,7 @@ void split_along(std::vector<ArrayBox>& boxes, std::size_t first, std::size_t ax
     const ArrayBox whole = boxes[b];
     boxes[b].count[axis] = 1;
     for (std::int64_t i = 1; i < whole.count[axis]; ++i) {
-      ArrayBox& one = boxes.emplace_back(boxes[b]);
+      ArrayBox& one = boxes.emplace_back(ArrayBox(boxes[b]));
       one.origin[axis] += i * whole.step[axis];
       one.to += i * whole.to_stride[axis];
     }
@@ -328,37 +416,32 @@ void split_along(std::vector<ArrayBox>& boxes, std::size_t first, std::size_t ax
 }
 
 // A stack's channels run through all axes of the variable but its last two, in their order.
-void ZarrSource::add_boxes(const Variable& variable, std::size_t number, std::int64_t time,
-                           std::int64_t steps, std::int64_t to, std::int64_t step_stride, bool is_stack,
-                           std::vector<ArrayBox>& out) const {
+void ZarrSource::add_boxes(const Variable& variable, std::size_t number, const IndexRun& times, std::int64_t to,
+                           std::int64_t step_stride, bool is_stack, std::vector<ArrayBox>& out) const {
   ArrayBox box;
   box.array = number;
   box.to = to;
   box.coding = variable.coding.get();
   std::int64_t stride = 1;
   for (std::size_t d = variable.taken.size(); d-- > 0;) {
-    if (static_cast<int>(d) == variable.sample_axis) {
-      box.origin[d] = time;
-      box.count[d] = steps;
-      box.step[d] = samples_.step;
-      box.to_stride[d] = step_stride;
-      continue;
-    }
-    const IndexRun& run = variable.taken[d];
+    const bool is_time = static_cast<int>(d) == variable.sample_axis;
+    const IndexRuns& entries = variable.taken[d].entries;
+    const IndexRun& run = is_time ? times : entries.runs().front();
     box.origin[d] = run.first;
     box.count[d] = run.count;
     box.step[d] = run.step;
-    box.to_stride[d] = stride;
-    stride *= run.count;
+    box.to_stride[d] = is_time ? step_stride : stride;
+    if (!is_time) stride *= entries.count();
   }
   const std::size_t first = out.size();
   out.push_back(box);
-  if (!is_stack) return;
-  // An axis of a box is an axis of the sample: of those that are all channels, one may be.
   std::size_t own = 0;
-  for (std::size_t d = variable.taken.size(); d-- > 0;)
-    if (static_cast<int>(d) != variable.sample_axis && ++own > 3 && box.count[d] > 1)
-      split_along(out, first, d);
+  for (std::size_t d = variable.taken.size(); d-- > 0;) {
+    if (!variable.is_axis_of_sample(d)) continue;
+    split_into_runs(out, first, d, variable.taken[d].entries);
+    // An axis of a box is an axis of the sample: of those that are all channels, one may be.
+    if (is_stack && ++own > 3) split_along(out, first, d);
+  }
 }
 
 // ---- opening
@@ -414,6 +497,31 @@ Result<std::vector<std::string>> choose_variables(const ZarrNode& node, const Za
       uri);
 }
 
+// Every dimension that is selected from is one of a variable, and is named once.
+Status check_dimensions(const ZarrOptions& options, const std::vector<Variable>& variables,
+                        const std::string& uri) {
+  std::set<std::string> known, seen;
+  for (const Variable& variable : variables)
+    for (std::size_t d = 0; d < variable.taken.size(); ++d)
+      known.insert(d < variable.array.dimensions.size() && !variable.array.dimensions[d].empty()
+                       ? variable.array.dimensions[d]
+                       : std::to_string(d));
+  const auto check = [&](std::string_view keyword, const std::string& dimension) -> Status {
+    if (!seen.insert(dimension).second)
+      return bad_option(fmt::format("{} {}: the dimension is selected from twice", keyword, dimension), uri);
+    if (known.contains(dimension)) return {};
+    const std::vector<std::string> list(known.begin(), known.end());
+    const auto near = nearest_name(dimension, list);
+    return bad_option(
+        fmt::format("{}: there is no dimension \"{}\"{}; there are {}", keyword, dimension,
+                    near ? fmt::format(" (did you mean \"{}\"?)", *near) : "", fmt::join(list, ", ")),
+        uri);
+  };
+  for (const auto& [dimension, selection] : options.select) PENSTOCK_CHECK(check("select", dimension));
+  for (const auto& [dimension, positions] : options.isel) PENSTOCK_CHECK(check("isel", dimension));
+  return {};
+}
+
 }  // namespace
 
 Result<SourcePtr> open_zarr(const std::string& uri, const ZarrOptions& options) {
@@ -436,6 +544,8 @@ Result<SourcePtr> open_zarr(const std::string& uri, const ZarrOptions& options) 
     names = std::move(*chosen);
     if (!dimension.empty()) named.sample_dim = dimension;
   }
+  Coordinates coordinates(*node);
+  Coordinates* const known = node->is_array() ? nullptr : &coordinates;
   std::vector<Variable> variables;
   for (const std::string& name : names) {
     if (std::ranges::count(names, name) > 1)
@@ -450,27 +560,13 @@ Result<SourcePtr> open_zarr(const std::string& uri, const ZarrOptions& options) 
       if (place >= 0 && place < rank && !dimensions[static_cast<std::size_t>(place)].empty())
         named.sample_dim = dimensions[static_cast<std::size_t>(place)];
     }
-    auto variable = make_variable(std::move(*array), *node, named, uri);
+    auto variable = make_variable(std::move(*array), known, named, uri);
     if (!variable) return std::unexpected(std::move(variable).error());
     variables.push_back(std::move(*variable));
   }
-  for (const auto& [dimension, selection] : options.select) {
-    std::set<std::string> known;
-    for (const Variable& variable : variables)
-      for (std::size_t d = 0; d < variable.taken.size(); ++d)
-        known.insert(d < variable.array.dimensions.size() && !variable.array.dimensions[d].empty()
-                         ? variable.array.dimensions[d]
-                         : std::to_string(d));
-    if (known.contains(dimension)) continue;
-    const std::vector<std::string> list(known.begin(), known.end());
-    const auto near = nearest_name(dimension, list);
-    return bad_option(
-        fmt::format("select: there is no dimension \"{}\"{}; there are {}", dimension,
-                    near ? fmt::format(" (did you mean \"{}\"?)", *near) : "", fmt::join(list, ", ")),
-        uri);
-  }
+  PENSTOCK_CHECK(check_dimensions(options, variables, uri));
   auto source = std::make_shared<ZarrSource>(std::move(*store), uri, node->version(), std::move(variables));
-  PENSTOCK_CHECK(source->build(options));
+  PENSTOCK_CHECK(source->build(options, known));
   return source;
 }
 

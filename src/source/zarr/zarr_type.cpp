@@ -42,7 +42,7 @@ std::optional<std::string> bracketed_unit(std::string_view text) {
 }  // namespace
 
 std::optional<ZarrType> numpy_type(std::string_view text) {
-  if (const auto named = dtype_named(text)) return ZarrType{{*named, false}, {}};
+  if (const auto named = dtype_named(text)) return ZarrType{{*named, false}, {}, false};
   char order = '<';
   if (!text.empty() && std::string_view("<>|=").contains(text[0])) {
     order = text[0];
@@ -51,6 +51,7 @@ std::optional<ZarrType> numpy_type(std::string_view text) {
   ZarrType type;
   if (text.starts_with("M8") || text.starts_with("m8")) {
     type.stored.dtype = DType::kInt64;
+    type.is_duration = text.starts_with("m8");
     type.time_unit = bracketed_unit(text.substr(2));
     if (!type.time_unit) return std::nullopt;
   } else {
@@ -83,7 +84,7 @@ Result<ZarrType> read_v2_type(const Json* dtype, const std::string& uri) {
 Result<ZarrType> read_v3_type(const Json* data_type, const std::string& uri) {
   const auto named = read_named(data_type, "data_type", uri);
   if (!named) return std::unexpected(named.error());
-  if (const auto dtype = dtype_named(named->name)) return ZarrType{{*dtype, false}, {}};
+  if (const auto dtype = dtype_named(named->name)) return ZarrType{{*dtype, false}, {}, false};
   if (named->name != "numpy.datetime64" && named->name != "numpy.timedelta64")
     return bad_metadata(ErrorCode::kUnsupported,
                         fmt::format("data type {} is not read: {}", short_text(named->name), kWhatIsRead),
@@ -102,7 +103,9 @@ Result<ZarrType> read_v3_type(const Json* data_type, const std::string& uri) {
     return bad_metadata(
         ErrorCode::kUnsupported,
         fmt::format("{} with unit {}", named->name, unit == nullptr ? "none" : short_text(*unit)), uri);
-  return ZarrType{{DType::kInt64, false}, scale == 1 ? name : fmt::format("{}{}", scale, name)};
+  return ZarrType{{DType::kInt64, false},
+                  scale == 1 ? name : fmt::format("{}{}", scale, name),
+                  named->name == "numpy.timedelta64"};
 }
 
 }  // namespace penstock

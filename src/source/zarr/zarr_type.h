@@ -13,6 +13,7 @@ namespace penstock {
 struct ZarrType {
   StoredType stored;
   std::optional<std::string> time_unit;  // datetime64 and timedelta64, which are int64: "ns", "10s"
+  bool is_duration = false;              // timedelta64
 };
 
 // "<f4", "|b1", "M8[ns]", also without byte order ("i4", little-endian) and by name ("float32").

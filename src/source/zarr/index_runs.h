@@ -1,0 +1,44 @@
+// Entries of a dimension in the order in which they are taken.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace penstock {
+
+// Indexes first, first + step, ... of a dimension.
+struct IndexRun {
+  std::int64_t first = 0, count = 0, step = 1;
+
+  bool operator==(const IndexRun&) const = default;
+};
+
+// One run after another. A selection is mostly a single one; a list of values, or a range that wraps around,
+// has several.
+class IndexRuns {
+ public:
+  IndexRuns() = default;
+  explicit IndexRuns(const IndexRun& run) { append(run); }
+
+  void append(const IndexRun& run);
+  // Extends the last run where it can.
+  void append(std::int64_t index);
+
+  std::int64_t count() const { return ends_.empty() ? 0 : ends_.back(); }
+  std::span<const IndexRun> runs() const { return runs_; }
+  // The index at a place, which is less than count().
+  std::int64_t at(std::int64_t place) const;
+  // Of the run that the place is in: what is left of it from there on, itself included.
+  IndexRun from(std::int64_t place) const;
+  // Every `step`-th of them.
+  IndexRuns every(std::int64_t step) const;
+
+  bool operator==(const IndexRuns& other) const { return runs_ == other.runs_; }
+
+ private:
+  std::vector<IndexRun> runs_;
+  std::vector<std::int64_t> ends_;  // of each run: the places up to it
+};
+
+}  // namespace penstock
