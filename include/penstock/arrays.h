@@ -69,6 +69,12 @@ struct ZarrOptions {
 // a horizon two ("t2m_history", "t2m_horizon"), stacked or not.
 Result<SourcePtr> open_zarr(const std::string& uri, const ZarrOptions& options = {});
 
+// Several stores as one source; each may be a glob or brace pattern ("era5-{2015..2019}.zarr"), and so may the
+// single uri above. Stores that hold the same variables are joined along the sample dimension, in the order given,
+// with windows across the joints; stores that hold different variables of the same samples are put side by side.
+// Each store keeps its own coding. Fails, and names two stores, where they do not go together.
+Result<SourcePtr> open_zarr(const std::vector<std::string>& uris, const ZarrOptions& options = {});
+
 struct PatchOptions {
   std::vector<std::int64_t> size;     // of a patch, for the last axes of the volumes
   std::uint64_t per_epoch = 0;        // random patches; 0: a grid that covers everything

@@ -67,7 +67,8 @@ class Loader:
         fields: a list chooses and orders, a dict renames; every source also has "key".
         transform: a list for the first image or array (its crops, flips and turns are done to masks
         too), or a dict of lists by field. output:
-        "torch", "numpy", "jax" or "dlpack". dtype: "float32", "float16", "bfloat16", "uint8".
+        "torch", "numpy", "jax" or "dlpack". dtype: "float32", "float16", "bfloat16", "uint8"; of images
+        and arrays of data: coordinates, labels, masks and keys keep their types.
         layout: "NCHW", "NHWC" or "channels_last" (torch).
     """
 

@@ -9,7 +9,9 @@
 #include <limits>
 #include <sstream>
 
+#include "base/checked_math.h"
 #include "base/nearest_name.h"
+#include "base/promotion.h"
 #include "source/zarr/fill_value.h"
 
 namespace penstock {
@@ -158,6 +160,22 @@ Shape Variable::shape() const {
   return shape;
 }
 
+DType Variable::dtype() const {
+  DType dtype = parts.front().dtype();
+  for (const VariablePart& part : parts)
+    if (part.dtype() != dtype) dtype = promoted(dtype, part.dtype());
+  return dtype;
+}
+
+std::size_t Variable::part_of(std::int64_t index) const {
+  const auto after = std::ranges::upper_bound(parts, index, {}, &VariablePart::first);
+  return static_cast<std::size_t>(after - parts.begin()) - 1;
+}
+
+std::int64_t Variable::end_of(std::size_t part) const {
+  return parts[part].first + parts[part].data->spec().shape[static_cast<std::size_t>(sample_axis)];
+}
+
 bool is_coordinate_or_label(const Variable& variable, const std::vector<Variable>& all) {
   const ZarrArray& array = variable.array;
   if (array.name.empty()) return false;  // an array without a group is data
@@ -224,13 +242,27 @@ Result<std::shared_ptr<const ValueCoding>> coding_of(const ZarrArray& array, con
   return std::make_shared<const ValueCoding>(std::move(coding));
 }
 
-Result<Variable> make_variable(ZarrArray array, Coordinates* coordinates, const ZarrOptions& options,
-                               const std::string& uri) {
+Result<Variable> make_variable(std::vector<ZarrArray> arrays, Coordinates* coordinates,
+                               const ZarrOptions& options, const std::string& uri) {
   Variable variable;
+  ZarrArray& array = arrays.front();
   const auto axis = axis_named(array, options.sample_dim, uri);
   if (!axis) return std::unexpected(axis.error());
   variable.sample_axis = *axis;
-  const Shape& shape = array.data->spec().shape;
+  Shape shape = array.data->spec().shape;
+  std::int64_t entries = 0;
+  for (const ZarrArray& part : arrays) {
+    auto coding = coding_of(part, options);
+    if (!coding) return std::unexpected(std::move(coding).error());
+    variable.parts.push_back({part.data, entries, std::move(*coding)});
+    if (*axis < 0) continue;
+    const auto more =
+        checked_add(entries, part.data->spec().shape[static_cast<std::size_t>(variable.sample_axis)]);
+    if (!more)
+      return fail(ErrorCode::kTooLarge, "the sample dimension has too many entries", {uri, -1, -1, -1});
+    entries = *more;
+  }
+  if (*axis >= 0) shape[static_cast<std::size_t>(*axis)] = entries;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     Chosen chosen{IndexRuns(IndexRun{0, shape[d], 1}), false};
     for (const auto& [dimension, selection] : options.select) {
@@ -247,9 +279,6 @@ Result<Variable> make_variable(ZarrArray array, Coordinates* coordinates, const 
     }
     variable.taken.push_back(std::move(chosen));
   }
-  auto coding = coding_of(array, options);
-  if (!coding) return std::unexpected(std::move(coding).error());
-  variable.coding = std::move(*coding);
   variable.array = std::move(array);
   return variable;
 }
