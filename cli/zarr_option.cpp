@@ -17,10 +17,16 @@ std::optional<Number> number_in(std::string_view text) {
   return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-// Something like 2019, 2019-03 or 2019-03-01T12:00; whether it is a day of a calendar, the library says.
+// 2019, 2019-03 or 2019-03-01T12:00:00.5; whether it is a day of a calendar, the library says.
 bool looks_like_date(std::string_view text) {
-  if (text.size() < 4 || !number_in<unsigned>(text.substr(0, 4))) return false;
-  return text.size() == 4 || (text[4] == '-' && text.size() > 5);
+  constexpr std::string_view kPattern = "0000-00-00T00:00:00";
+  constexpr std::size_t kEnds[] = {4, 7, 10, 13, 16, 19};
+  const auto is_digit = [](char letter) { return letter >= '0' && letter <= '9'; };
+  const std::string_view whole = text.substr(0, kPattern.size()), rest = text.substr(whole.size());
+  for (std::size_t i = 0; i < whole.size(); ++i)
+    if (kPattern[i] == '0' ? !is_digit(whole[i]) : whole[i] != kPattern[i]) return false;
+  if (rest.empty()) return std::ranges::find(kEnds, whole.size()) != std::end(kEnds);
+  return rest.size() > 1 && rest.front() == '.' && std::ranges::all_of(rest.substr(1), is_digit);
 }
 
 bool is_label(std::string_view text) { return number_in<double>(text) || looks_like_date(text); }

@@ -74,6 +74,7 @@ struct BatchField {
   FieldKind kind = FieldKind::kArray;
   BatchForm form = BatchForm::kArray;
   ArraySpec spec;        // kList: the type, and -1 for each axis
+  bool is_time = false;  // int64 nanoseconds since 1970
   void* data = nullptr;  // kArray; in the batch's memory
   std::vector<std::string> texts;
   struct Item {

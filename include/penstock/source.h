@@ -75,6 +75,7 @@ struct ArrayLayout {
   std::optional<int> channel_axis;
   // Several variables in one array: how many channels each of them makes, in their order.
   std::vector<std::int64_t> channels_of_variables = {};
+  bool is_time = false;  // int64 nanoseconds since 1970; the least number is no time (NaT)
 };
 
 // What a record says about a field.

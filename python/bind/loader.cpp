@@ -126,7 +126,8 @@ class LoaderHandle {
     const auto as_array = as_numpy ? numpy_array : dlpack_array;
     for (BatchField& field : batch.fields) {
       if (field.form == BatchForm::kArray) {
-        out.append(as_array(field.data, field.spec, batch.memory));
+        nb::object array = as_array(field.data, field.spec, batch.memory);
+        out.append(as_numpy && field.is_time ? array.attr("view")("datetime64[ns]") : array);
         continue;
       }
       nb::list samples;

@@ -68,7 +68,7 @@ def Zarr(uri: Union[Path, Sequence[Path]], variables: Union[str, Sequence[str], 
             raise TypeError(f"variables: {name!r} is not a name")
     if nan not in ("keep", "error") and (isinstance(nan, (str, bool)) or not isinstance(nan, numbers.Real)):
         raise ValueError(f'nan={nan!r}: wants "keep", "error" or a number')
-    names = _names(uri)
+    names = [_name(uri)] if uri is None else _names(uri)
     if not names:
         raise ValueError("Zarr: the list names no store")
     began = time.monotonic()

@@ -44,6 +44,12 @@ std::optional<ArraySpec> fixed_spec(const SamplePlan& plan, const FieldPlan& fie
   return field.program.fixed_spec();
 }
 
+bool holds_times(const SamplePlan& plan, const FieldPlan& field) {
+  if (field.source_field < 0) return false;
+  const ArrayLayout* layout = plan.source->array_layout(static_cast<std::size_t>(field.source_field));
+  return layout != nullptr && layout->is_time;
+}
+
 }  // namespace
 
 Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& options,
@@ -90,6 +96,7 @@ Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& opti
       shape.variable_bytes += kBytesOfAText;
     } else {
       field.field.spec = *specs[i];
+      field.field.is_time = holds_times(plan, plan.fields[i]) && specs[i]->dtype == DType::kInt64;
       const bool varies = !fixed[i] && !specs[i]->shape.empty();
       if (varies && options.collate != Collate::kStack) {
         // The sample that was looked at may have been an empty one.

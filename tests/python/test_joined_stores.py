@@ -265,3 +265,9 @@ def test_the_command_line_takes_several_stores(years):
             capture_output=True).stdout)
         assert found["samples"] == 4 * STEPS
         assert found["fields"][0]["channels"][0]["mean"] == pytest.approx(float(whole["msl"].astype("f8").mean()))
+
+
+def test_times_of_stores_with_different_units_are_the_same_dates(years):
+    folder, paths, whole = years
+    got, _ = epoch(ps.Zarr(paths, ["time", "msl"], "time"))
+    np.testing.assert_array_equal(got.astype("M8[ns]"), whole["time"].values.astype("M8[ns]"))

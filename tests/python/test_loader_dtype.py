@@ -45,17 +45,19 @@ def test_coordinates_and_labels_of_a_group_keep_their_types(store, dtype):
     for name in ("label", "launched", "valid", "time", "lat", "lon", "altitude"):
         assert got[name].dtype == plain[name].dtype
         np.testing.assert_array_equal(got[name], plain[name])
-    with xr.open_zarr(store, decode_times=False) as data:
+    with xr.open_zarr(store) as data:
         np.testing.assert_array_equal(got["label"], data["label"].values)
-        np.testing.assert_array_equal(got["valid"], data["valid"].values)
         np.testing.assert_array_equal(got["lat"][0], data["lat"].values)
+        for name in ("valid", "time"):
+            np.testing.assert_array_equal(got[name].astype("M8[ns]"), data[name].values.astype("M8[ns]"))
 
 
 def test_windows_of_a_time_keep_its_type(store):
     source = ps.Zarr(store, ["t2m", "valid"], "time", window=(2, 1))
     got = types(source, batch_size=4, dtype="float16", fields={name: name for name in source.fields})
-    assert got["t2m_history"].dtype == np.float16 and got["valid_history"].dtype == np.float64
-    np.testing.assert_array_equal(got["valid_horizon"][:, 0], 1_060_002 + np.arange(4))
+    assert got["t2m_history"].dtype == np.float16 and got["valid_history"].dtype.itemsize == 8
+    with xr.open_zarr(store) as data:
+        np.testing.assert_array_equal(got["valid_horizon"][:, 0].astype("M8[ns]"), data["valid"].values[2:6])
 
 
 def test_an_integer_array_alone_is_data(tmp_path):

@@ -30,8 +30,9 @@ def test_marks_are_found_however_the_elements_are_copied(tmp_path, dtype, mark):
     wanted = wanted.astype(np.float64 if np.dtype(dtype).itemsize == 8 else np.float32)
     assert np.isnan(wanted).any()
     assert_same(epoch(ps.Zarr(tmp_path / "g", ["v"], "t")), wanted)
-    assert_same(epoch(ps.Zarr(tmp_path / "g", ["v"], "t", select={"x": slice(1, None, 2)})), wanted[:, 1::2])
-    assert_same(epoch(ps.Zarr(tmp_path / "g", ["v"], "t", nan=7.0)), np.where(np.isnan(wanted), wanted.dtype.type(7), wanted))
+    assert_same(epoch(ps.Zarr(tmp_path / "g", ["v"], "t", isel={"x": slice(1, None, 2)})), wanted[:, 1::2])
+    assert_same(epoch(ps.Zarr(tmp_path / "g", ["v"], "t", nan=7.0)),
+                np.where(np.isnan(wanted), wanted.dtype.type(7), wanted))
     with pytest.raises(ps.Error, match="missing"):
         epoch(ps.Zarr(tmp_path / "g", ["v"], "t", nan="error"))
 
@@ -115,11 +116,11 @@ def test_coordinates_of_a_nested_group(tmp_path):
 def test_ends_of_slices_are_cut_as_everywhere(tmp_path):
     data = np.arange(12, dtype=np.float32).reshape(4, 3)
     zarr.create_array(str(tmp_path / "a"), shape=(4, 3), dtype="f4", chunks=(2, 3))[...] = data
-    assert_same(epoch(ps.Zarr(tmp_path / "a", select={1: slice(-10**30, 10**30)})), data)
-    with pytest.raises(ValueError, match="select 1"):
-        ps.Zarr(tmp_path / "a", select={1: 10**30})
-    with pytest.raises(ValueError, match="select 1"):
-        ps.Zarr(tmp_path / "a", select={1: np.arange(3)})
+    assert_same(epoch(ps.Zarr(tmp_path / "a", isel={1: slice(-10**30, 10**30)})), data)
+    with pytest.raises(ValueError, match="isel 1"):
+        ps.Zarr(tmp_path / "a", isel={1: 10**30})
+    with pytest.raises(TypeError, match="isel 1"):
+        ps.Zarr(tmp_path / "a", isel={1: np.arange(3.0)})
 
 
 # -- memory ----------------------------------------------------------------------------------------
@@ -128,13 +129,13 @@ def test_ends_of_slices_are_cut_as_everywhere(tmp_path):
 def test_a_budget_that_is_asked_for_is_enough(tmp_path):
     data = np.random.default_rng(0).random((4, 1024, 1024), np.float32)
     zarr.create_array(str(tmp_path / "a"), shape=data.shape, chunks=data.shape, dtype="f4", zarr_format=2)[...] = data
-    for select in ({}, {1: slice(0, 8)}):
+    for isel in ({}, {1: slice(0, 8)}):
         with pytest.raises(ps.MemoryBudgetError) as caught:
-            epoch(ps.Zarr(tmp_path / "a", select=select), memory="20MiB", threads=2)
+            epoch(ps.Zarr(tmp_path / "a", isel=isel), memory="20MiB", threads=2)
         asked = int(str(caught.value).split("at least ")[1].split(" MiB")[0])
         assert asked < 150
-        wanted = data[:, :8] if select else data
-        assert_same(epoch(ps.Zarr(tmp_path / "a", select=select), memory=f"{asked}MiB", threads=2), wanted)
+        wanted = data[:, :8] if isel else data
+        assert_same(epoch(ps.Zarr(tmp_path / "a", isel=isel), memory=f"{asked}MiB", threads=2), wanted)
 
 
 PEAK = """

@@ -39,6 +39,12 @@ std::optional<Moment> TimeCoding::decode(double stored) const {
   return units.decode(packing ? stored * packing->scale + packing->offset : stored, fractions);
 }
 
+bool claims_times(const ZarrArray& array) {
+  if (array.time_unit) return !array.is_duration;
+  const DType dtype = array.data->spec().dtype;
+  return dtype != DType::kBool && dtype < DType::kComplex64 && are_time_units(text_attribute(array, "units"));
+}
+
 Result<std::optional<TimeCoding>> time_coding_of(const ZarrArray& array, std::string* why_not) {
   const auto no_time = [&](std::string why) {
     if (why_not != nullptr) *why_not = std::move(why);

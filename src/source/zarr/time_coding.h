@@ -27,6 +27,9 @@ struct TimeCoding {
   bool is_missing(double stored) const;
 };
 
+// Does the array say that it holds dates? Whether they can be decoded is another question.
+bool claims_times(const ZarrArray& array);
+
 // Nothing where the array holds no times: a message in `why_not` says what its units lack where they only
 // look like times (an unknown calendar, "months since").
 Result<std::optional<TimeCoding>> time_coding_of(const ZarrArray& array, std::string* why_not = nullptr);

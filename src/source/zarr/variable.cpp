@@ -13,6 +13,7 @@
 #include "base/nearest_name.h"
 #include "base/promotion.h"
 #include "source/zarr/fill_value.h"
+#include "source/zarr/time_array.h"
 
 namespace penstock {
 namespace {
@@ -133,6 +134,22 @@ bool is_meant(const std::string& dimension, const ZarrArray& array, std::size_t 
   return dimension == (has_name ? array.dimensions[axis] : std::to_string(axis));
 }
 
+// From stored numbers to nanoseconds since 1970.
+Status decode_times(ZarrArray& array) {
+  std::string why_not;
+  auto coding = time_coding_of(array, &why_not);
+  if (!coding) return std::unexpected(std::move(coding).error());
+  if (!*coding)
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("the times of {} cannot be decoded: {}; decode_cf=False gives them as they are stored",
+                            array.name.empty() ? "the array" : array.name, why_not),
+                {array.data->uri(), -1, -1, -1});
+  auto times = make_time_array(array.data, **coding);
+  if (!times) return std::unexpected(std::move(times).error());
+  array.data = std::move(*times);
+  return {};
+}
+
 Result<Chosen> select_on_axis(const Selection& selection, const std::string& dimension, const ZarrArray& array,
                               std::int64_t extent, Coordinates* coordinates, const std::string& uri) {
   const auto refuse = [&](std::string_view message) {
@@ -180,7 +197,7 @@ bool is_coordinate_or_label(const Variable& variable, const std::vector<Variable
   const ZarrArray& array = variable.array;
   if (array.name.empty()) return false;  // an array without a group is data
   const std::string units = text_attribute(array, "units");
-  if (array.time_unit || units.find(" since ") != std::string::npos) return true;
+  if (variable.is_time || array.time_unit || units.find(" since ") != std::string::npos) return true;
   const std::string name = array.name.substr(array.name.rfind('/') + 1);
   for (const Variable& other : all) {
     if (std::ranges::find(other.array.dimensions, name) != other.array.dimensions.end()) return true;
@@ -250,11 +267,18 @@ Result<Variable> make_variable(std::vector<ZarrArray> arrays, Coordinates* coord
   if (!axis) return std::unexpected(axis.error());
   variable.sample_axis = *axis;
   Shape shape = array.data->spec().shape;
+  variable.is_time = options.decode_cf && std::ranges::all_of(arrays, claims_times);
   std::int64_t entries = 0;
-  for (const ZarrArray& part : arrays) {
-    auto coding = coding_of(part, options);
-    if (!coding) return std::unexpected(std::move(coding).error());
-    variable.parts.push_back({part.data, entries, std::move(*coding)});
+  for (ZarrArray& part : arrays) {
+    std::shared_ptr<const ValueCoding> coding;
+    if (variable.is_time) {
+      PENSTOCK_CHECK(decode_times(part));
+    } else {
+      auto found = coding_of(part, options);
+      if (!found) return std::unexpected(std::move(found).error());
+      coding = std::move(*found);
+    }
+    variable.parts.push_back({part.data, entries, std::move(coding)});
     if (*axis < 0) continue;
     const auto more =
         checked_add(entries, part.data->spec().shape[static_cast<std::size_t>(variable.sample_axis)]);

@@ -26,6 +26,7 @@ struct Variable {
   std::vector<VariablePart> parts;
   int sample_axis = -1;       // -1: the same for all samples
   std::vector<Chosen> taken;  // of each axis; of the sample axis: all that samples are made of
+  bool is_time = false;  // the arrays give int64 nanoseconds since 1970
 
   // What a sample has of it: the axes other than the sample axis that no selection dropped.
   bool is_axis_of_sample(std::size_t axis) const {

@@ -309,6 +309,7 @@ Status ZarrSource::add_field(std::string name, std::vector<std::size_t> variable
   if (!is_stack && !has_steps) field.layout.channel_axis.reset();
   if (has_steps) shape.push_back(static_cast<std::int64_t>(steps.size()));
   field.layout.spec.dtype = variables_[variables.front()].dtype();
+  field.layout.is_time = !is_stack && variables_[variables.front()].is_time;
   if (is_stack) {
     // Channels are the last two axes (or the one there is); axes before them are channels too.
     std::int64_t channels = 0;
@@ -316,6 +317,10 @@ Status ZarrSource::add_field(std::string name, std::vector<std::size_t> variable
     std::vector<std::string> names;
     for (const std::size_t number : variables) {
       const Variable& variable = variables_[number];
+      if (variable.is_time)
+        return bad_option(fmt::format("stack: {} holds times, which are no numbers beside others; leave it out",
+                                      variable.array.name),
+                          uri_);
       const Shape whole = variable.shape();
       const std::size_t tail_axes = std::min<std::size_t>(whole.size(), 2);
       const Shape own(whole.end() - static_cast<std::ptrdiff_t>(tail_axes), whole.end());

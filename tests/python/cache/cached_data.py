@@ -150,7 +150,7 @@ def write_group(folder):
         root.create_array(name, shape=(SAMPLES + 4, 60, 50), chunks=(3, 60, 50), dtype="f4",
                           dimension_names=("time", "y", "x"))[...] = volume((SAMPLES + 4, 60, 50)) * scale
     root.create_array("still", shape=(60, 50), chunks=(60, 50), dtype="i2", dimension_names=("y", "x"))[...] = 5
-    return lambda: ps.Zarr(folder / "g", ["a", "b", "still"], "time", window=(2, 3), select={"y": slice(5, 55, 2)})
+    return lambda: ps.Zarr(folder / "g", ["a", "b", "still"], "time", window=(2, 3), isel={"y": slice(5, 55, 2)})
 
 
 def write_patches(folder, **options):
