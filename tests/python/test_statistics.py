@@ -133,7 +133,9 @@ def test_an_interrupt_ends_it(tmp_path):
         os.link(tmp_path / "photos" / f"{i % 4}.png", tmp_path / "photos" / f"{i}.png")
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        ps.statistics(tmp_path / "photos", threads=1)
-    timer.join()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ps.statistics(tmp_path / "photos", threads=1)
+    finally:
+        timer.cancel()
     shutil.rmtree(tmp_path / "photos")
