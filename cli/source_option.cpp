@@ -22,8 +22,14 @@ Result<SourcePtr> look_at_zarr(const SourceOption& option, const OpenOptions& ot
   if (!options) return std::unexpected(options.error());
   if (!option.kind.empty() && option.kind != "zarr")
     return fail(ErrorCode::kInvalidArgument, fmt::format("{}, and --kind says {}", kOnlyZarr, option.kind));
-  auto source = open_zarr(option.uri, *options);
+  std::vector<std::string> uris = {option.uri};
+  uris.insert(uris.end(), option.more_stores.begin(), option.more_stores.end());
+  auto source = open_zarr(uris, *options);
   if (source || source.error().code != ErrorCode::kNotFound) return source;
+  if (uris.size() > 1) {
+    source.error().message += " (several URIs are Zarr stores; of other kinds, name several by one pattern in quotes)";
+    return source;
+  }
   const auto other = open_source(option.uri, otherwise);
   if (!other) return std::unexpected(other.error());
   if ((*other)->kind().starts_with("zarr")) return source;  // it is there, but not what was named in it
@@ -43,7 +49,8 @@ Opening look(const SourceOption& option, bool keep_index, bool goes_on) {
   };
   options.warn = [&](const std::string& message) { opening.warnings.push_back(message); };
   if (goes_on) options.on_bad_shard = [&](const Error& error) { opening.bad_shards.push_back(error); };
-  opening.source = option.zarr.is_given() ? look_at_zarr(option, options) : open_source(option.uri, options);
+  const bool is_zarr = option.zarr.is_given() || !option.more_stores.empty();
+  opening.source = is_zarr ? look_at_zarr(option, options) : open_source(option.uri, options);
   return opening;
 }
 
@@ -54,6 +61,7 @@ void add_source_option(CLI::App& app, SourceOption& option) {
                  "A path, pattern or URL: images, .npy, .tar, .tfrecord, .csv, .jsonl, Zarr")
       ->required()
       ->type_name("");
+  app.add_option("STORE", option.more_stores, "More Zarr stores, joined to the first in this order")->type_name("");
   app.add_option("--kind", option.kind, "images, npy, tar, tfrecord, manifest or zarr; default: found out")
       ->type_name("KIND")
       ->check(one_of({"images", "npy", "tar", "tfrecord", "manifest", "zarr"}));

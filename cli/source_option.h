@@ -13,10 +13,11 @@ namespace penstock::cli {
 
 struct SourceOption {
   std::string uri, kind;
+  std::vector<std::string> more_stores;  // Zarr stores that are joined to the first
   ZarrOption zarr;
 };
 
-// Adds URI, --kind and what Zarr is opened with. `option` must outlive the parse.
+// Adds URI, further stores, --kind and what Zarr is opened with. `option` must outlive the parse.
 void add_source_option(CLI::App& app, SourceOption& option);
 
 // Adds --threads, whose 0 stands for all usable cores.

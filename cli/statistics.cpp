@@ -6,8 +6,9 @@
 
 #include "bad_table.h"
 #include "command.h"
-#include "field_statistics.h"
+#include "field_description.h"
 #include "format.h"
+#include "pipeline/statistics.h"
 #include "progress_bar.h"
 #include "sizes.h"
 #include "source_option.h"
@@ -38,12 +39,9 @@ struct Options {
   bool json = false;
 };
 
-using Statistics = std::vector<FieldStatistics>;  // of each field of the source
-
 struct Report {
   SourcePtr source;
-  Visit visit;
-  Statistics fields;  // those asked for
+  Statistics statistics;
   std::vector<BadRow> bad;
 };
 
@@ -53,13 +51,6 @@ Result<Report> measure(const Options& options) {
   auto source = open(options.source, Index::kKept, &bad_shards);
   if (!source) return std::unexpected(bad_shards.empty() ? source.error() : bad_shards.front());
   report.source = *source;
-  std::vector<std::unique_ptr<Statistics>> of_threads;
-  const auto& fields = report.source->fields();
-  const auto new_statistics = [&] {
-    auto& made = of_threads.emplace_back(std::make_unique<Statistics>());
-    for (const FieldInfo& field : fields) made->emplace_back(field);
-    return [mine = made.get()](const SampleWorker::Seen& seen) { (*mine)[seen.field].add(seen); };
-  };
   ProgressBar bar("measuring", report.source->size(), "samples");
   VisitOptions visiting;
   visiting.threads = options.threads;
@@ -68,35 +59,20 @@ Result<Report> measure(const Options& options) {
     bar.show(samples);
     return true;
   };
-  auto visit = visit_samples(report.source, visiting, new_statistics);
-  if (!visit) return std::unexpected(std::move(visit).error());
-  report.visit = std::move(*visit);
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (!options.field.empty() && fields[i].name != options.field) continue;
-    for (std::size_t thread = 1; thread < of_threads.size(); ++thread)
-      of_threads.front()->at(i).add(of_threads[thread]->at(i));
-    report.fields.push_back(of_threads.front()->at(i));
-  }
+  auto statistics = penstock::measure(report.source, visiting);
+  if (!statistics) return std::unexpected(std::move(statistics).error());
+  report.statistics = std::move(*statistics);
   report.bad = rows_of(bad_shards);
-  std::ranges::move(rows_of(*report.source, report.visit.bad), std::back_inserter(report.bad));
+  std::ranges::move(rows_of(*report.source, report.statistics.visit.bad), std::back_inserter(report.bad));
   return report;
 }
 
-// Labels that the index holds were not read: a set of broken pictures has them, too.
-bool has_read_any(const Report& report) {
-  const auto is_stored = [](const FieldStatistics& one) { return one.field().form != FieldForm::kIndex; };
-  const bool has_stored = std::ranges::any_of(report.fields, is_stored);
-  return std::ranges::any_of(report.fields, [&](const FieldStatistics& one) {
-    return one.samples() > 0 && (is_stored(one) || !has_stored);
-  });
-}
-
 void print_screen(const Options& options, const Report& report) {
-  const Visit& visit = report.visit;
+  const Visit& visit = report.statistics.visit;
   fmt::print("{}: {}, {} samples, {} in {}\n", options.source.uri, report.source->kind(),
              with_commas(visit.samples), format_bytes(visit.bytes), format_seconds(visit.seconds));
-  for (const FieldStatistics& field : report.fields)
-    fmt::print("\n{}", field.describe(report.source->classes()));
+  for (const FieldStatistics& field : report.statistics.fields)
+    fmt::print("\n{}", describe(field, report.source->classes()));
   if (report.bad.empty()) return;
   const std::string samples =
       visit.bad_samples == 1 ? "1 sample is" : fmt::format("{} samples are", with_commas(visit.bad_samples));
@@ -105,12 +81,12 @@ void print_screen(const Options& options, const Report& report) {
 }
 
 void print_json(const Options& options, const Report& report) {
-  nlohmann::ordered_json json = {
-      {"uri", options.source.uri},       {"kind", report.source->kind()},
-      {"samples", report.visit.samples}, {"bad", report.visit.bad_samples},
-      {"bytes", report.visit.bytes},     {"seconds", report.visit.seconds},
-      {"threads", report.visit.threads}, {"fields", nlohmann::ordered_json::array()}};
-  for (const FieldStatistics& field : report.fields)
+  const Visit& visit = report.statistics.visit;
+  nlohmann::ordered_json json = {{"uri", options.source.uri}, {"kind", report.source->kind()},
+                                 {"samples", visit.samples},  {"bad", visit.bad_samples},
+                                 {"bytes", visit.bytes},      {"seconds", visit.seconds},
+                                 {"threads", visit.threads},  {"fields", nlohmann::ordered_json::array()}};
+  for (const FieldStatistics& field : report.statistics.fields)
     json["fields"].push_back(field.to_json(report.source->classes()));
   json["errors"] = to_json(report.bad);
   fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
@@ -119,7 +95,7 @@ void print_json(const Options& options, const Report& report) {
 Status run(const Options& options) {
   const auto report = measure(options);
   if (!report) return std::unexpected(report.error());
-  if (!has_read_any(*report) && !report->bad.empty()) return std::unexpected(report->bad.front().error);
+  if (!report->statistics.has_read_any() && !report->bad.empty()) return std::unexpected(report->bad.front().error);
   if (options.json)
     print_json(options, *report);
   else

@@ -61,13 +61,19 @@ struct ZarrOptions {
   std::string stack;      // not empty: all variables become channels of one field of this name
   bool decode_cf = true;  // scale_factor, add_offset, _FillValue, missing_value
   enum class Nan : std::uint8_t { kKeep, kError, kReplace } nan = Nan::kKeep;
-  float nan_value = 0;  // kReplace
+  double nan_value = 0;  // kReplace
   MissingChunk missing = MissingChunk::kFill;
 };
 
 // A Zarr array or group (version 2 or 3), local or over HTTP. A field a variable; with a history and
 // a horizon two ("t2m_history", "t2m_horizon"), stacked or not.
 Result<SourcePtr> open_zarr(const std::string& uri, const ZarrOptions& options = {});
+
+// Several stores as one source; each may be a glob or brace pattern ("era5-{2015..2019}.zarr"), and so may the
+// single uri above. Stores that hold the same variables are joined along the sample dimension, in the order given,
+// with windows across the joints; stores that hold different variables of the same samples are put side by side.
+// Each store keeps its own coding. Fails, and names two stores, where they do not go together.
+Result<SourcePtr> open_zarr(const std::vector<std::string>& uris, const ZarrOptions& options = {});
 
 struct PatchOptions {
   std::vector<std::int64_t> size;     // of a patch, for the last axes of the volumes

@@ -50,6 +50,7 @@ struct FieldInfo {
   FieldForm form = FieldForm::kFile;
   bool is_everywhere = true;  // every sample has it: part of a batch without being asked for
   bool is_class = false;      // its numbers are those of classes()
+  bool keeps_type = false;    // a coordinate or a label: dtype= of the loader is for data, not for it
 };
 
 // Bytes of one field of one sample.
@@ -73,6 +74,8 @@ struct ArrayLayout {
   std::vector<std::byte> header;  // bytes before the data of each sample; empty: none
   // Which axis counts channels: -1: none does; nothing: the first or the last, whichever fits.
   std::optional<int> channel_axis;
+  // Several variables in one array: how many channels each of them makes, in their order.
+  std::vector<std::int64_t> channels_of_variables = {};
   bool is_time = false;  // int64 nanoseconds since 1970; the least number is no time (NaT)
 };
 
@@ -97,9 +100,10 @@ struct LeftOutFiles {
 
 // How stored numbers become values (the CF conventions): value = stored * scale + offset.
 struct ValueCoding {
+  DType dtype = DType::kFloat32;  // of the values: float32, float64, or int64 where the scale is an integer
   double scale = 1, offset = 0;
   std::vector<double> missing;  // stored numbers that mean "no value"; not-a-number always does
-  float instead_of_missing = 0;
+  double instead_of_missing = 0;
   bool missing_is_error = false;
   bool operator==(const ValueCoding&) const = default;
 };

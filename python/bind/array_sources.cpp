@@ -55,7 +55,7 @@ Positions positions_of(const nb::tuple& parts) {
                     nb::cast<std::optional<std::int64_t>>(parts[2]), nb::cast<std::int64_t>(parts[3])};
 }
 
-SourceHandle open_zarr_source(const nb::bytes& uri, std::vector<std::string> variables,
+SourceHandle open_zarr_source(const std::vector<nb::bytes>& uris, std::vector<std::string> variables,
                               std::variant<std::string, int> sample_dim, std::vector<std::int64_t> history,
                               std::vector<std::int64_t> horizon,
                               const std::vector<std::pair<std::string, nb::tuple>>& select,
@@ -74,12 +74,12 @@ SourceHandle open_zarr_source(const nb::bytes& uri, std::vector<std::string> var
   options.decode_cf = decode_cf;
   if (const auto* value = std::get_if<double>(&nan)) {
     options.nan = ZarrOptions::Nan::kReplace;
-    options.nan_value = static_cast<float>(*value);
+    options.nan_value = *value;
   } else if (std::get<std::string>(nan) == "error") {
     options.nan = ZarrOptions::Nan::kError;
   }
   options.missing = missing_is_error ? MissingChunk::kError : MissingChunk::kFill;
-  return open_without_gil([&, name = text_of(uri)] { return open_zarr(name, options); });
+  return open_without_gil([&, names = texts_of(uris)] { return open_zarr(names, options); });
 }
 
 SourceHandle open_patches_source(const std::vector<nb::bytes>& volumes, std::vector<std::int64_t> size,
@@ -109,7 +109,7 @@ SourceHandle open_patches_source(const std::vector<nb::bytes>& volumes, std::vec
 }  // namespace
 
 void bind_array_sources(nb::module_& m) {
-  m.def("open_zarr", &open_zarr_source, "uri"_a, nb::kw_only(), "variables"_a, "sample_dim"_a, "history"_a,
+  m.def("open_zarr", &open_zarr_source, "uris"_a, nb::kw_only(), "variables"_a, "sample_dim"_a, "history"_a,
         "horizon"_a, "select"_a, "isel"_a, "allow_gaps"_a, "stack"_a, "decode_cf"_a, "nan"_a, "missing_is_error"_a);
   m.def("open_patches", &open_patches_source, "volumes"_a, nb::kw_only(), "size"_a, "per_epoch"_a,
         "overlap"_a, "labels"_a, "min_foreground"_a, "missing_is_error"_a, "progress"_a);

@@ -160,7 +160,9 @@ void bind_transforms(nb::module_& m) {
   nb::class_<Normalize>(m, "Normalize",
                         "(value / max_value - mean) / std for each channel; makes float32.\n\n"
                         "max_value is 255 for uint8 input and 1 for other types unless given, so "
-                        "torchvision's means fit as they are.")
+                        "torchvision's means fit as they are. Channels are those of an image, of a stack (one "
+                        "mean for each channel or each variable), the levels of a window, else the first or "
+                        "last axis of an array, whichever has as many entries as there are means.")
       .def(
           "__init__",
           [](Normalize* self, const Numbers& mean, const Numbers& deviation,

@@ -14,6 +14,7 @@ import os as _os
 from ._core import __version__
 from .cache import Cache
 from .errors import Error, MemoryBudgetError, NotFoundError, UsageError
+from .field_statistics import FieldStatistics, Statistics, statistics
 from .loader import Loader
 from .array_sources import Patches, Zarr
 from .sources import Files, ImageFolder, Manifest, Mix, Npy, Source, Tar, TFRecord, open_source
@@ -22,7 +23,8 @@ from .transforms import (Cast, CenterCrop, ColorJitter, Decode, Derive, Map, Nor
                          Resize)
 
 __all__ = ["Loader", "Cache", "Source", "ImageFolder", "Files", "Tar", "TFRecord", "Manifest", "Npy", "Zarr", "Patches",
-           "Mix", "open_source", "Error", "UsageError", "NotFoundError", "MemoryBudgetError", "__version__",
+           "Mix", "open_source", "statistics", "Statistics", "FieldStatistics", "Error", "UsageError", "NotFoundError",
+           "MemoryBudgetError", "__version__",
            "Cast", "CenterCrop", "ColorJitter", "Decode", "Derive", "Map", "Normalize", "OneHot", "Pad", "RandomCrop",
            "RandomFlip3D", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRot90", "RandomVerticalFlip", "Resize"]
 

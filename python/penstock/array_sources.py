@@ -19,7 +19,8 @@ Path = Union[str, os.PathLike]
 
 
 @recorded
-def Zarr(uri: Path, variables: Union[str, Sequence[str], None] = None, sample_dim: Union[str, int] = 0, *,
+def Zarr(uri: Union[Path, Sequence[Path]], variables: Union[str, Sequence[str], None] = None,
+         sample_dim: Union[str, int] = 0, *,
          window: Union[tuple, None] = None, select: Mapping[Union[str, int], Any] | None = None,
          isel: Mapping[Union[str, int], Any] | None = None, gaps: str = "skip",
          stack: Union[bool, str] = False, decode_cf: bool = True, nan: Union[str, float] = "keep",
@@ -29,6 +30,12 @@ def Zarr(uri: Path, variables: Union[str, Sequence[str], None] = None, sample_di
     Without `variables`, an array is the field ``array``, and of a group every array that has `sample_dim` (a number: that
     axis of the array with the most axes) and is no coordinate is a field; variables named that do not have it are the
     same in every sample.
+
+    Several stores are one source: a list of them, a glob (``"era5-*.zarr"``, sorted by name) or braces
+    (``"era5-{2015..2019}.zarr"``; over HTTP lists and braces). Stores that hold the same variables follow one another
+    along `sample_dim`, in the order given and with windows across the joints; stores that hold different variables of
+    the same samples are merged. Each store's own scale_factor and units of time apply. `select`, `isel` and `gaps` mean
+    the joined dimension.
 
     window: ``(history, horizon)`` makes forecast pairs: ``(2, 3)`` gives the fields ``<name>_history``, two steps up
         to now, and ``<name>_horizon``, the three after. Lists name steps: ``([-6, 0], [24, 48])``.
@@ -42,10 +49,10 @@ def Zarr(uri: Path, variables: Union[str, Sequence[str], None] = None, sample_di
         longer than 1.5 times the median step, or does not go forward; "allow" takes such windows too.
         ``loader.stats()["windows_left_out"]`` counts them.
     stack: all variables become channels of one field, ``stack`` or the name given (with a window: ``history`` and
-        ``horizon``); axes before the last two are channels too.
-    decode_cf: scale_factor, add_offset, _FillValue and missing_value are applied; such variables become float32.
-    nan: what becomes of missing values: "keep" (not-a-number), "error", or a number to stand for them. Variables
-        that are looked through for it become float32.
+        ``horizon``); axes before the last two are channels too. The type is NumPy's result type of all of them.
+    decode_cf: scale_factor, add_offset, _FillValue and missing_value are applied. Integers of up to 16 bits become
+        float32 by that; wider integers become float64 as in xarray, and float64 stays what it is.
+    nan: what becomes of missing values: "keep" (not-a-number), "error", or a number to stand for them.
     missing: what becomes of chunks that the store does not have: "fill" (with the array's fill value; counted in
         ``loader.stats()["chunks"]``) or "error".
     """
@@ -67,16 +74,19 @@ def Zarr(uri: Path, variables: Union[str, Sequence[str], None] = None, sample_di
             raise TypeError(f"variables: {name!r} is not a name")
     if nan not in ("keep", "error") and (isinstance(nan, (str, bool)) or not isinstance(nan, numbers.Real)):
         raise ValueError(f'nan={nan!r}: wants "keep", "error" or a number')
+    names = [_name(uri)] if uri is None else _names(uri)
+    if not names:
+        raise ValueError("Zarr: the list names no store")
     began = time.monotonic()
     handle = _core.open_zarr(
-        os.fsencode(_name(uri)), variables=list(variables or []),
+        [os.fsencode(name) for name in names], variables=list(variables or []),
         sample_dim=sample_dim if isinstance(sample_dim, str) else _integer("sample_dim", sample_dim, 1 << 31),
         history=history,
         horizon=horizon, select=[(str(dim), selection(dim, value)) for dim, value in (select or {}).items()],
         isel=[(str(dim), positions(dim, value)) for dim, value in (isel or {}).items()], allow_gaps=gaps == "allow",
         stack=stack if isinstance(stack, str) else "stack" if stack else "", decode_cf=bool(decode_cf),
         nan=nan if isinstance(nan, str) else float(nan), missing_is_error=_missing_is_error(missing))
-    log.info("opened %s: %s, %d samples in %.2f s", uri, handle.kind(), len(handle), time.monotonic() - began)
+    log.info("opened %s: %s, %d samples in %.2f s", handle.uri(), handle.kind(), len(handle), time.monotonic() - began)
     return Source(handle)
 
 

@@ -75,7 +75,8 @@ class Loader:
         transform: a list for the first image or array (its crops, flips and turns are done to masks
         too), or a dict of lists by field. Fields share their random draws; two outputs of one stored field,
         as in ``fields={"view1": "image", "view2": "image"}``, draw independently. output:
-        "torch", "numpy", "jax" or "dlpack". dtype: "float32", "float16", "bfloat16", "uint8".
+        "torch", "numpy", "jax" or "dlpack". dtype: "float32", "float16", "bfloat16", "uint8"; of images
+        and arrays of data: coordinates, labels, masks and keys keep their types.
         layout: "NCHW", "NHWC" or "channels_last" (torch).
     """
 

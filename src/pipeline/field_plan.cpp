@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/nearest_name.h"
 #include "pipeline/joint_map_plan.h"
@@ -29,11 +30,33 @@ const FieldTransform* transforms_of(const std::string& name, const LoaderOptions
   return found == options.transforms.end() ? nullptr : &*found;
 }
 
+// A Normalize with one mean for each variable of a stack has one for each of its channels, too.
+std::vector<Transform> by_channel(std::vector<Transform> steps, const ArrayLayout* layout) {
+  if (layout == nullptr) return steps;
+  const std::vector<std::int64_t>& channels = layout->channels_of_variables;
+  const auto repeated = [&](const std::vector<double>& of_variables) {
+    std::vector<double> out;
+    for (std::size_t i = 0; i < channels.size(); ++i)
+      out.insert(out.end(), static_cast<std::size_t>(channels[i]), of_variables[i]);
+    return out;
+  };
+  const std::int64_t all = std::accumulate(channels.begin(), channels.end(), std::int64_t{0});
+  for (Transform& step : steps) {
+    auto* normalize = std::get_if<Normalize>(&step);
+    const bool is_by_variable = normalize != nullptr && normalize->mean.size() == channels.size() &&
+                                normalize->std.size() == channels.size() && channels.size() > 1 &&
+                                static_cast<std::int64_t>(channels.size()) != all;
+    if (!is_by_variable) continue;
+    normalize->mean = repeated(normalize->mean);
+    normalize->std = repeated(normalize->std);
+  }
+  return steps;
+}
+
 Result<Program> compile(const FieldTransform* transforms, FieldKind kind, bool has_own_type,
-                        const LoaderOptions& options) {
-  static const std::vector<Transform> none;
+                        const ArrayLayout* layout, const LoaderOptions& options) {
   const bool numbers = !has_own_type && (kind == FieldKind::kImage || kind == FieldKind::kArray);
-  return Program::compile(transforms ? transforms->steps : none,
+  return Program::compile(transforms ? by_channel(transforms->steps, layout) : std::vector<Transform>(),
                           {kind, options.layout == BatchLayout::kNchw ? Layout::kNchw : Layout::kNhwc,
                            numbers ? options.dtype : std::nullopt});
 }
@@ -134,9 +157,17 @@ class Planner {
           ErrorCode::kInvalidArgument,
           fmt::format("field \"{}\" is {}; transforms do not apply, only Map(function, fields=[\"{}\"])",
                       name, name_of(field.kind), name));
-    // Numbers that the index holds, such as places, stay what they are.
-    const bool has_own_type = field.form == FieldForm::kIndex;
-    auto program = compile(transforms, field.kind, has_own_type, options_);
+    // A derived field begins with the value of its parent.
+    const FieldPlan& origin =
+        field.derive_from >= 0 ? plan_.fields[static_cast<std::size_t>(field.derive_from)] : field;
+    const bool is_stored = origin.source_field >= 0;
+    const auto number = static_cast<std::size_t>(std::max(origin.source_field, 0));
+    // Numbers that the index holds, such as places, stay what they are, and so do coordinates and labels.
+    const bool has_own_type =
+        origin.form == FieldForm::kIndex || (is_stored && source_->fields()[number].keeps_type);
+    const ArrayLayout* layout =
+        is_stored && origin.form == FieldForm::kChunks ? source_->array_layout(number) : nullptr;
+    auto program = compile(transforms, field.kind, has_own_type, layout, options_);
     if (!program) {
       program.error().message += fmt::format(" (field \"{}\")", name);
       return std::unexpected(std::move(program).error());

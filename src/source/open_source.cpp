@@ -225,7 +225,7 @@ Result<SourcePtr> open_remote(const std::string& uri, const OpenOptions& options
     return open_manifest(std::move(*store), uri, uri,
                          options.root.empty() ? name.substr(0, name.rfind('/')) : options.root, options);
   if (paths.size() == 1 && kind == "npy") return make_npy_source(std::move(*store), uri, uri);
-  if (paths.size() == 1 && (kind.empty() || kind == "zarr")) {
+  if (kind.empty() || kind == "zarr") {
     auto opened = open_zarr(uri, {});
     if (!opened && kind.empty() && opened.error().code == ErrorCode::kNotFound)
       return fail(
@@ -276,6 +276,11 @@ Result<SourcePtr> open_source(const std::string& uri, const OpenOptions& options
   const std::string kind = options.kind.empty() ? kind_of_file(paths.front()) : options.kind;
   if (kind == "tar" || kind == "tfrecord")
     return open_shards(std::move(store), uri, absolute(uri), kind, std::move(paths), options);
+  if (kind.empty() && !is_one_file && fs::is_directory(paths.front())) {
+    const auto are_arrays = is_zarr(*store, paths.front());
+    if (!are_arrays) return std::unexpected(are_arrays.error());
+    if (*are_arrays) return open_zarr(uri, {});
+  }
   if (kind == "manifest") {
     if (paths.size() > 1)
       return fail(ErrorCode::kInvalidArgument, "several manifests; join them, or mix them",

@@ -61,7 +61,7 @@ bool has_wildcard(const std::string& path) { return path.find_first_of("*?[") !=
 
 bool is_pattern(const std::string& path) { return has_wildcard(path) || path.find('{') != std::string::npos; }
 
-Result<std::vector<std::string>> expand_pattern(const std::string& pattern) {
+Result<std::vector<std::string>> expand_in_order(const std::string& pattern) {
   std::vector<std::string> braced, paths;
   PENSTOCK_CHECK(expand_braces(pattern, braced));
   for (const std::string& part : braced) {
@@ -78,9 +78,15 @@ Result<std::vector<std::string>> expand_pattern(const std::string& pattern) {
       return fail(ErrorCode::kIo, "cannot expand the pattern", {part, -1, -1, -1});
   }
   if (paths.empty()) return fail(ErrorCode::kNotFound, "no file matches", {pattern, -1, -1, -1});
-  std::ranges::sort(paths);
-  const auto repeated = std::ranges::unique(paths);
-  paths.erase(repeated.begin(), repeated.end());
+  return paths;
+}
+
+Result<std::vector<std::string>> expand_pattern(const std::string& pattern) {
+  auto paths = expand_in_order(pattern);
+  if (!paths) return paths;
+  std::ranges::sort(*paths);
+  const auto repeated = std::ranges::unique(*paths);
+  paths->erase(repeated.begin(), repeated.end());
   return paths;
 }
 

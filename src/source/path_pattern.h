@@ -14,4 +14,7 @@ bool is_pattern(const std::string& path);
 // returned as written; a wildcard that matches nothing is an error.
 Result<std::vector<std::string>> expand_pattern(const std::string& pattern);
 
+// The same in the order of the pattern: braces as they are written, and what a wildcard matches sorted by name.
+Result<std::vector<std::string>> expand_in_order(const std::string& pattern);
+
 }  // namespace penstock

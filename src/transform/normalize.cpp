@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <vector>
@@ -7,6 +8,16 @@
 
 namespace penstock {
 namespace {
+
+std::string describe_channels(const View& view) {
+  const Shape shape = view.shape_vector();
+  const int axis = view.is_image ? 2 : view.channel_axis.value_or(-1);
+  if (axis < 0)
+    return fmt::format("the value has shape {} and no {}axis of that many channels", shape,
+                       view.channel_axis ? "" : "first or last ");
+  return fmt::format("the value has shape {}, of which axis {} counts {} channels", shape, axis,
+                     shape[static_cast<std::size_t>(axis)]);
+}
 
 class NormalizeOp final : public Op {
  public:
@@ -41,7 +52,7 @@ class NormalizeOp final : public Op {
                                                                             : -1;
     if (axis < 0 && count != 1)
       return fail(ErrorCode::kShapeMismatch,
-                  fmt::format("Normalize has {} means, the value has no axis of that many channels", count));
+                  fmt::format("Normalize has {} means; {}", count, describe_channels(view)));
     const bool bytes = view.dtype == DType::kUInt8;
     view.affine = {bytes ? byte_scale_.data() : scale_.data(), bias_.data(), count == 1 ? -1 : axis};
     return {};

@@ -74,6 +74,8 @@ class Copier {
     is_packed_ = copy.from_stride[last_] == from_item && copy.to_stride[last_] == to_item;
     keeps_type_ = copy.from_type == copy.to_type && copy.coding == nullptr && copy.affine.scale == nullptr;
     along_run_ = copy.affine.scale != nullptr && copy.affine.axis == copy.rank - 1;
+    keeps_integers_ =
+        copy.coding != nullptr && copy.coding->dtype == DType::kInt64 && copy.affine.scale == nullptr;
     if (copy.coding != nullptr) {
       scale_ = copy.coding->scale;
       offset_ = copy.coding->offset;
@@ -149,6 +151,10 @@ class Copier {
       copy_as_is(run);
       return {};
     }
+    if (keeps_integers_) {
+      copy_integers(run);
+      return {};
+    }
     if (is_packed_ && copy_.to_type == DType::kFloat32 && !copy_.swap_bytes && !along_run_ && copy_fast(run))
       return {};
     return copy_slowly(run);
@@ -210,7 +216,23 @@ class Copier {
     }
   }
 
-  float instead(const Run& run) const { return copy_.coding->instead_of_missing * run.scale + run.bias; }
+  float instead(const Run& run) const {
+    return static_cast<float>(copy_.coding->instead_of_missing) * run.scale + run.bias;
+  }
+
+  // Products beyond 64 bits wrap, as NumPy's do.
+  void copy_integers(const Run& run) const {
+    std::int64_t block[kBlock];
+    const auto scale = static_cast<std::uint64_t>(static_cast<std::int64_t>(scale_));
+    for (std::int64_t done = 0; done < count_; done += kBlock) {
+      const std::int64_t step = std::min(kBlock, count_ - done);
+      load_run(copy_.from_type, run.from + done * copy_.from_stride[last_], copy_.from_stride[last_],
+               copy_.swap_bytes, block, step);
+      for (std::int64_t i = 0; i < step; ++i)
+        block[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(block[i]) * scale);
+      store_run(copy_.to_type, block, run.to + done * copy_.to_stride[last_], copy_.to_stride[last_], step);
+    }
+  }
 
   Status copy_slowly(const Run& run) const {
     double block[kBlock];
@@ -244,7 +266,7 @@ class Copier {
   const ScatterCopy& copy_;
   const std::size_t last_;
   const std::int64_t count_;
-  bool is_packed_ = false, keeps_type_ = false, along_run_ = false;
+  bool is_packed_ = false, keeps_type_ = false, along_run_ = false, keeps_integers_ = false;
   double scale_ = 1, offset_ = 0;
 };
 

@@ -168,8 +168,8 @@ def test_a_mark_written_in_decimals_is_that_of_floats(tmp_path, mark):
     assert np.isnan(got[2, 1]) and np.isnan(got).sum() == 1
 
 
-def test_a_number_for_nan_makes_float32(tmp_path):
+def test_a_number_for_nan_keeps_the_type(tmp_path):
     data = np.random.default_rng(0).random((6, 4))
     data[2, 1] = np.nan
     write_zarr(tmp_path / "a", data, (2, 4))
-    assert_same(epoch(ps.Zarr(tmp_path / "a", nan=0.0), batch_size=3), np.nan_to_num(data).astype(np.float32))
+    assert_same(epoch(ps.Zarr(tmp_path / "a", nan=0.0), batch_size=3), np.nan_to_num(data))

@@ -91,12 +91,34 @@ Status Coordinate::check_times() {
   return {};
 }
 
+Coordinate Coordinate::joined(std::vector<Coordinate> parts) {
+  Coordinate whole;
+  whole.uri_ = parts.front().uri_;
+  whole.dtype_ = parts.front().dtype_;
+  whole.time_ = parts.front().time_;
+  whole.why_not_time_ = parts.front().why_not_time_;
+  whole.packing_ = parts.front().packing_;
+  whole.units_ = parts.front().units_;
+  for (const Coordinate& part : parts) whole.part_ends_.push_back(whole.size_ += part.size_);
+  whole.parts_ = std::move(parts);
+  return whole;
+}
+
+const Coordinate& Coordinate::part_of(std::int64_t& index) const {
+  const auto end = std::ranges::upper_bound(part_ends_, index);
+  const Coordinate& part = parts_[static_cast<std::size_t>(end - part_ends_.begin())];
+  index -= *end - part.size_;
+  return part;
+}
+
 std::optional<Moment> Coordinate::moment(std::int64_t index) const {
+  if (!parts_.empty()) return part_of(index).moment(index);
   const auto place = static_cast<std::size_t>(index);
   return time_->counts_are_integers ? time_->decode(integers_[place]) : time_->decode(numbers_[place]);
 }
 
 double Coordinate::value(std::int64_t index) const {
+  if (!parts_.empty()) return part_of(index).value(index);
   const double stored = numbers_[static_cast<std::size_t>(index)];
   if (!packing_) return stored;
   const bool is_missing = std::ranges::find(packing_->missing, stored) != packing_->missing.end();
@@ -145,7 +167,11 @@ std::string Coordinate::text(std::int64_t index) const {
 
 Result<const Coordinate*> Coordinates::of(const std::string& dimension, const std::string& array_name,
                                           std::int64_t extent) {
-  const auto array = find_coordinate(node_, dimension, array_name);
+  if (const auto joined = joined_.find(dimension); joined != joined_.end() && joined->second.size() == extent)
+    return &joined->second;
+  auto array = find_coordinate(*nodes_.front(), dimension, array_name);
+  for (std::size_t i = 1; i < nodes_.size() && !array && array.error().code == ErrorCode::kNotFound; ++i)
+    array = find_coordinate(*nodes_[i], dimension, array_name);
   if (!array) return std::unexpected(array.error());
   if (const auto found = read_.find(array->name); found != read_.end() && found->second.size() == extent)
     return &found->second;

@@ -27,6 +27,9 @@ class Coordinate {
   // too far away to be counted.
   static Result<Coordinate> read(const ZarrArray& array, std::int64_t extent);
 
+  // One after another, as one coordinate. At least one; all are numbers, or times of one calendar.
+  static Coordinate joined(std::vector<Coordinate> parts);
+
   std::int64_t size() const { return size_; }
   const std::string& uri() const { return uri_; }
   DType dtype() const { return dtype_; }  // as stored
@@ -55,6 +58,8 @@ class Coordinate {
  private:
   Coordinate() = default;
   Status check_times();
+  // The part that the entry is in, whose number there the index becomes.
+  const Coordinate& part_of(std::int64_t& index) const;
 
   std::string uri_;
   std::int64_t size_ = 0;
@@ -65,21 +70,31 @@ class Coordinate {
   std::string why_not_time_;
   std::shared_ptr<const ValueCoding> packing_;
   std::string units_;
+  std::vector<Coordinate> parts_;        // of a joined one, which has no numbers of its own
+  std::vector<std::int64_t> part_ends_;  // of each part: the entries up to it
 };
 
-// The coordinates of the arrays below a node, each read once. Must not outlive the node.
+// The coordinates of the arrays below a node, each read once. Must not outlive the nodes.
 class Coordinates {
  public:
-  explicit Coordinates(const ZarrNode& node) : node_(node) {}
+  explicit Coordinates(const ZarrNode& node) : nodes_{&node} {}
+  // Of several stores: what the first does not have is looked for in the next.
+  explicit Coordinates(std::vector<const ZarrNode*> nodes) : nodes_(std::move(nodes)) {}
   Coordinates(const Coordinates&) = delete;
+
+  // From now on the coordinate of this dimension, whichever array is asked for.
+  void join(const std::string& dimension, Coordinate coordinate) {
+    joined_.insert_or_assign(dimension, std::move(coordinate));
+  }
 
   // Of a dimension of an array. kNotFound where it has no coordinate.
   Result<const Coordinate*> of(const std::string& dimension, const std::string& array_name,
                                std::int64_t extent);
 
  private:
-  const ZarrNode& node_;
-  std::map<std::string, Coordinate> read_;  // by the path of the coordinate
+  std::vector<const ZarrNode*> nodes_;
+  std::map<std::string, Coordinate> read_;    // by the path of the coordinate
+  std::map<std::string, Coordinate> joined_;  // by dimension
 };
 
 }  // namespace penstock

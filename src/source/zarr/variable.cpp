@@ -7,8 +7,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <sstream>
 
+#include "base/checked_math.h"
 #include "base/nearest_name.h"
+#include "base/promotion.h"
 #include "source/zarr/fill_value.h"
 #include "source/zarr/time_array.h"
 
@@ -47,26 +50,50 @@ std::optional<double> number_of(const nlohmann::json& value) {
   return decode_base64_double(text);
 }
 
-// A mark is compared with what is stored, so it is rounded as that was: 1e20 and 0.1 are no float32. Nothing,
-// where the type cannot hold it: then it never occurs.
-std::optional<double> as_stored(double value, DType dtype) {
+// A mark is compared with what is stored, so it is rounded as that was: 1e20 and 0.1 are no float32. Nothing
+// where the type cannot hold it: then it never occurs. `given` is the attribute, `value` the number that it is;
+// a large integer fits its type as it was given, but not after it was rounded to a double.
+std::optional<double> as_stored(const nlohmann::json& given, double value, DType dtype) {
   const bool is_bool = dtype == DType::kBool && (value == 0 || value == 1);
-  const nlohmann::json number = is_bool ? nlohmann::json(value == 1) : nlohmann::json(value);
+  const nlohmann::json number = is_bool                     ? nlohmann::json(value == 1)
+                                : given.is_number_integer() ? given
+                                                            : nlohmann::json(value);
   const auto element = read_fill_value(&number, dtype, 3, "");
   const auto stored = element ? fill_value_number(&number, *element, dtype) : std::nullopt;
   return stored && std::isfinite(*stored) == std::isfinite(value) ? stored : std::nullopt;
 }
 
-Result<double> attribute(const ZarrArray& array, const char* name, double otherwise) {
+std::string text_attribute(const ZarrArray& array, const char* name) {
   const auto found = array.attributes.find(name);
-  if (found == array.attributes.end()) return otherwise;
-  const nlohmann::json& value = found->is_array() && found->size() == 1 ? found->front() : *found;
-  const auto number = number_of(value);
+  return found != array.attributes.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// An attribute of one number may also be a list of it.
+const nlohmann::json* one_number(const ZarrArray& array, const char* name) {
+  const auto found = array.attributes.find(name);
+  if (found == array.attributes.end()) return nullptr;
+  return found->is_array() && found->size() == 1 ? &found->front() : &*found;
+}
+
+Result<double> attribute(const ZarrArray& array, const char* name, double otherwise) {
+  const nlohmann::json* value = one_number(array, name);
+  if (value == nullptr) return otherwise;
+  const auto number = number_of(*value);
   if (!number || !std::isfinite(*number))
     return fail(ErrorCode::kUnsupported,
-                fmt::format("attribute {} is {}, not a number", name, found->dump().substr(0, 80)),
+                fmt::format("attribute {} is {}, not a number", name, value->dump().substr(0, 80)),
                 {array.data->uri(), -1, -1, -1});
   return *number;
+}
+
+// The type that xarray chooses for scaled or masked integers of 32 and 64 bits.
+DType type_of_wide_integers(const ZarrArray& array, bool is_masked) {
+  constexpr double kLargestExact = 0x1p53;
+  const nlohmann::json* scale = one_number(array, "scale_factor");
+  const bool keeps_integers = !is_masked && scale != nullptr && scale->is_number_integer() &&
+                              std::abs(scale->get<double>()) <= kLargestExact &&
+                              !array.attributes.contains("add_offset");
+  return keeps_integers ? DType::kInt64 : DType::kFloat64;
 }
 
 // The axis that is meant, by name or number.
@@ -150,12 +177,44 @@ Shape Variable::shape() const {
   return shape;
 }
 
+DType Variable::dtype() const {
+  DType dtype = parts.front().dtype();
+  for (const VariablePart& part : parts)
+    if (part.dtype() != dtype) dtype = promoted(dtype, part.dtype());
+  return dtype;
+}
+
+std::size_t Variable::part_of(std::int64_t index) const {
+  const auto after = std::ranges::upper_bound(parts, index, {}, &VariablePart::first);
+  return static_cast<std::size_t>(after - parts.begin()) - 1;
+}
+
+std::int64_t Variable::end_of(std::size_t part) const {
+  return parts[part].first + parts[part].data->spec().shape[static_cast<std::size_t>(sample_axis)];
+}
+
+bool is_coordinate_or_label(const Variable& variable, const std::vector<Variable>& all) {
+  const ZarrArray& array = variable.array;
+  if (array.name.empty()) return false;  // an array without a group is data
+  const std::string units = text_attribute(array, "units");
+  if (variable.is_time || array.time_unit || units.find(" since ") != std::string::npos) return true;
+  const std::string name = array.name.substr(array.name.rfind('/') + 1);
+  for (const Variable& other : all) {
+    if (std::ranges::find(other.array.dimensions, name) != other.array.dimensions.end()) return true;
+    std::istringstream coordinates(text_attribute(other.array, "coordinates"));
+    for (std::string one; coordinates >> one;)
+      if (one == name) return true;
+  }
+  return variable.sample_axis == 0 && variable.taken.size() == 1 && array.data->spec().dtype <= DType::kInt64;
+}
+
 Result<std::shared_ptr<const ValueCoding>> coding_of(const ZarrArray& array, const ZarrOptions& options) {
   const DType dtype = array.data->spec().dtype;
   const bool is_float = dtype >= DType::kFloat16 && dtype <= DType::kFloat64;
+  const bool is_wide_integer = dtype >= DType::kUInt32 && dtype <= DType::kInt64;
   if (dtype >= DType::kComplex64 || array.time_unit) return nullptr;
   ValueCoding coding;
-  bool is_packed = false;
+  bool is_packed = false, is_masked = false;
   if (options.decode_cf) {
     PENSTOCK_CHECK(check_signedness(array));
     const auto scale = attribute(array, "scale_factor", 1), offset = attribute(array, "add_offset", 0);
@@ -163,7 +222,9 @@ Result<std::shared_ptr<const ValueCoding>> coding_of(const ZarrArray& array, con
     if (!offset) return std::unexpected(offset.error());
     coding.scale = *scale;
     coding.offset = *offset;
-    is_packed = coding.scale != 1 || coding.offset != 0;
+    const bool has_packing =
+        array.attributes.contains("scale_factor") || array.attributes.contains("add_offset");
+    is_packed = is_wide_integer ? has_packing : coding.scale != 1 || coding.offset != 0;
     for (const char* name : {"_FillValue", "missing_value"}) {
       const auto found = array.attributes.find(name);
       if (found == array.attributes.end()) continue;
@@ -174,35 +235,58 @@ Result<std::shared_ptr<const ValueCoding>> coding_of(const ZarrArray& array, con
           return fail(ErrorCode::kUnsupported,
                       fmt::format("attribute {} is {}, not a number", name, found->dump().substr(0, 80)),
                       {array.data->uri(), -1, -1, -1});
-        const auto mark = std::isnan(*number) ? std::nullopt : as_stored(*number, dtype);
+        is_masked = is_masked || !std::isnan(*number);
+        const auto mark = std::isnan(*number) ? std::nullopt : as_stored(value, *number, dtype);
         if (mark && std::ranges::find(coding.missing, *mark) == coding.missing.end())
           coding.missing.push_back(*mark);
       }
     }
     // xarray keeps the _FillValue of Zarr v2 in .zarray. A 0 there is what zarr-python writes by default, and
     // no mark, unless the variable is packed.
-    const bool has_packing =
-        array.attributes.contains("scale_factor") || array.attributes.contains("add_offset");
     const bool may_be_mark = has_packing || (array.attributes.contains("_ARRAY_DIMENSIONS") &&
                                              array.fill_value != 0.0 && dtype != DType::kBool);
     if (may_be_mark && coding.missing.empty() && array.fill_value && !std::isnan(*array.fill_value))
       coding.missing.push_back(*array.fill_value);
   }
   const bool replaces_nan = options.nan != ZarrOptions::Nan::kKeep && is_float;
-  if (!is_packed && coding.missing.empty() && !replaces_nan) return nullptr;
+  is_masked = is_wide_integer ? is_masked || !coding.missing.empty() : !coding.missing.empty();
+  if (!is_packed && !is_masked && !replaces_nan) return nullptr;
+  if (is_wide_integer) coding.dtype = type_of_wide_integers(array, is_masked);
+  if (dtype == DType::kFloat64) coding.dtype = DType::kFloat64;
   coding.missing_is_error = options.nan == ZarrOptions::Nan::kError;
   coding.instead_of_missing =
-      options.nan == ZarrOptions::Nan::kReplace ? options.nan_value : std::numeric_limits<float>::quiet_NaN();
+      options.nan == ZarrOptions::Nan::kReplace ? options.nan_value : std::numeric_limits<double>::quiet_NaN();
   return std::make_shared<const ValueCoding>(std::move(coding));
 }
 
-Result<Variable> make_variable(ZarrArray array, Coordinates* coordinates, const ZarrOptions& options,
-                               const std::string& uri) {
+Result<Variable> make_variable(std::vector<ZarrArray> arrays, Coordinates* coordinates,
+                               const ZarrOptions& options, const std::string& uri) {
   Variable variable;
+  ZarrArray& array = arrays.front();
   const auto axis = axis_named(array, options.sample_dim, uri);
   if (!axis) return std::unexpected(axis.error());
   variable.sample_axis = *axis;
-  const Shape& shape = array.data->spec().shape;
+  Shape shape = array.data->spec().shape;
+  variable.is_time = options.decode_cf && std::ranges::all_of(arrays, claims_times);
+  std::int64_t entries = 0;
+  for (ZarrArray& part : arrays) {
+    std::shared_ptr<const ValueCoding> coding;
+    if (variable.is_time) {
+      PENSTOCK_CHECK(decode_times(part));
+    } else {
+      auto found = coding_of(part, options);
+      if (!found) return std::unexpected(std::move(found).error());
+      coding = std::move(*found);
+    }
+    variable.parts.push_back({part.data, entries, std::move(coding)});
+    if (*axis < 0) continue;
+    const auto more =
+        checked_add(entries, part.data->spec().shape[static_cast<std::size_t>(variable.sample_axis)]);
+    if (!more)
+      return fail(ErrorCode::kTooLarge, "the sample dimension has too many entries", {uri, -1, -1, -1});
+    entries = *more;
+  }
+  if (*axis >= 0) shape[static_cast<std::size_t>(*axis)] = entries;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     Chosen chosen{IndexRuns(IndexRun{0, shape[d], 1}), false};
     for (const auto& [dimension, selection] : options.select) {
@@ -219,15 +303,6 @@ Result<Variable> make_variable(ZarrArray array, Coordinates* coordinates, const 
     }
     variable.taken.push_back(std::move(chosen));
   }
-  if (options.decode_cf && claims_times(array)) {
-    PENSTOCK_CHECK(decode_times(array));
-    variable.is_time = true;
-    variable.array = std::move(array);
-    return variable;
-  }
-  auto coding = coding_of(array, options);
-  if (!coding) return std::unexpected(std::move(coding).error());
-  variable.coding = std::move(*coding);
   variable.array = std::move(array);
   return variable;
 }

@@ -8,11 +8,12 @@
 
 #include "base/checked_math.h"
 #include "base/nearest_name.h"
+#include "base/promotion.h"
 #include "base/random.h"
 #include "penstock/arrays.h"
 #include "source/zarr/gaps.h"
+#include "source/zarr/joined_stores.h"
 #include "source/zarr/variable.h"
-#include "store/store_of_uri.h"
 
 namespace penstock {
 namespace {
@@ -50,7 +51,10 @@ class ZarrSource final : public Source {
         uri_(std::move(uri)),
         version_(version),
         variables_(std::move(variables)) {
-    for (const Variable& variable : variables_) arrays_.push_back(variable.array.data);
+    for (const Variable& variable : variables_) {
+      first_array_.push_back(arrays_.size());
+      for (const VariablePart& part : variable.parts) arrays_.push_back(part.data);
+    }
   }
 
   // Fails where shapes do not go together. `coordinates` is null where there are none.
@@ -104,9 +108,11 @@ class ZarrSource final : public Source {
   Status add_field(std::string name, std::vector<std::size_t> variables,
                    const std::vector<std::int64_t>& steps, bool has_steps, bool is_stack);
   void find_units();
-  // `times`: of the sample axis.
-  void add_boxes(const Variable& variable, std::size_t number, const IndexRun& times, std::int64_t to,
+  void add_steps(const Variable& variable, std::size_t number, IndexRun times, std::int64_t to,
                  std::int64_t step_stride, bool is_stack, std::vector<ArrayBox>& out) const;
+  // `times`: of the sample axis of this part, counted from its beginning.
+  void add_boxes(const Variable& variable, std::size_t number, std::size_t part, const IndexRun& times,
+                 std::int64_t to, std::int64_t step_stride, bool is_stack, std::vector<ArrayBox>& out) const;
   // The sample's own place among the entries of the sample dimension, and its index there.
   std::int64_t entry_of(std::uint64_t sample) const { return windows_.at(static_cast<std::int64_t>(sample)); }
   std::int64_t index_of(std::uint64_t sample) const { return entries_.at(entry_of(sample)); }
@@ -115,7 +121,8 @@ class ZarrSource final : public Source {
   std::string uri_;
   int version_;
   std::vector<Variable> variables_;
-  std::vector<ChunkedArrayPtr> arrays_;
+  std::vector<ChunkedArrayPtr> arrays_;   // those of the parts of a variable stand together
+  std::vector<std::size_t> first_array_;  // of each variable
   std::vector<ZarrField> fields_;
   std::vector<FieldInfo> infos_;
   IndexRuns entries_;  // of the sample dimension, that samples are made of
@@ -189,8 +196,8 @@ Status ZarrSource::find_windows(const ZarrOptions& options, const Variable& firs
   const bool has_name = axis < first.array.dimensions.size() && !first.array.dimensions[axis].empty();
   const bool looks_for_gaps = steps > 1 && options.gaps == ZarrOptions::Gaps::kSkip;
   if (looks_for_gaps && has_name && coordinates != nullptr) {
-    const auto time =
-        coordinates->of(first.array.dimensions[axis], first.array.name, first.array.data->spec().shape[axis]);
+    const auto time = coordinates->of(first.array.dimensions[axis], first.array.name,
+                                      first.end_of(first.parts.size() - 1));
     // A dimension without a coordinate, or with one that is no number, has no dates.
     const bool has_none = !time && (time.error().code == ErrorCode::kNotFound ||
                                     time.error().code == ErrorCode::kUnsupported);
@@ -220,7 +227,8 @@ void ZarrSource::find_fingerprint(const ZarrOptions& options, const IndexRun& al
   };
   fingerprint_ = mix64(static_cast<std::uint64_t>(entries_.at(0)) ^ mix64(size_));
   for (const Variable& variable : variables_) {
-    fingerprint_ = mix64(fingerprint_ ^ variable.array.data->fingerprint());
+    for (const VariablePart& part : variable.parts)
+      fingerprint_ = mix64(fingerprint_ ^ part.data->fingerprint());
     for (const Chosen& chosen : variable.taken)
       for (const IndexRun& run : chosen.entries.runs())
         fingerprint_ = mix64(fingerprint_ ^ mix64(static_cast<std::uint64_t>(run.first)) ^
@@ -240,12 +248,14 @@ void ZarrSource::find_fingerprint(const ZarrOptions& options, const IndexRun& al
 void ZarrSource::find_units() {
   std::int64_t length = 1;
   std::uint64_t most = 0;
+  const Variable* largest = nullptr;
   for (const Variable& variable : variables_) {
     if (variable.sample_axis < 0) continue;
     std::uint64_t bytes = size_of(variable.array.data->spec().dtype);
     for (const std::int64_t extent : variable.shape()) bytes *= static_cast<std::uint64_t>(extent);
     if (bytes <= most) continue;
     most = bytes;
+    largest = &variable;
     length = variable.array.data->chunk_shape()[static_cast<std::size_t>(variable.sample_axis)];
   }
   const bool is_one_run = entries_.runs().size() == 1;
@@ -254,14 +264,19 @@ void ZarrSource::find_units() {
   unit_samples_ = static_cast<std::uint64_t>(length / step);
   if (size_ / unit_samples_ > kMostUnitsListed) return;
   auto units = std::make_shared<StorageUnits>();
-  std::int64_t last_chunk = -1;
+  std::int64_t chunk_before = -1;  // where the chunk of the sample before begins
   for (std::uint64_t sample = 0; sample < size_;) {
     const IndexRun places = windows_.from(static_cast<std::int64_t>(sample));
     const IndexRun run = entries_.from(places.first);
-    const std::int64_t chunk = run.first / length;
-    const std::int64_t in_chunk = ((chunk + 1) * length - run.first + run.step - 1) / run.step;
-    if (chunk != last_chunk) units->first_sample.push_back(sample);
-    last_chunk = chunk;
+    const std::size_t part = largest->part_of(run.first);
+    const VariablePart& own = largest->parts[part];
+    const auto axis = static_cast<std::size_t>(largest->sample_axis);
+    const std::int64_t own_length = own.data->chunk_shape()[axis];
+    const std::int64_t chunk = own.first + (run.first - own.first) / own_length * own_length;
+    const std::int64_t chunk_end = std::min(chunk + own_length, largest->end_of(part));
+    const std::int64_t in_chunk = (chunk_end - run.first + run.step - 1) / run.step;
+    if (chunk != chunk_before) units->first_sample.push_back(sample);
+    chunk_before = chunk;
     sample += static_cast<std::uint64_t>(std::min({places.count, run.count, in_chunk}));
   }
   const std::size_t count = units->first_sample.size();
@@ -287,8 +302,10 @@ Status ZarrSource::add_field(std::string name, std::vector<std::size_t> variable
   field.has_steps = has_steps;
   field.is_stack = is_stack;
   Shape& shape = field.layout.spec.shape;
-  field.layout.channel_axis = is_stack ? (has_steps ? 1 : 0) : -1;
-  // Of one variable without steps, axes before the last two may be levels or channels.
+  // Channels of a stack stand before the last two axes, behind the steps. So do the levels of one variable with
+  // steps; without steps, its first or its last axis may count channels.
+  const bool has_levels = is_stack || variables_[variables.front()].shape().size() > 2;
+  field.layout.channel_axis = has_levels ? (has_steps ? 1 : 0) : -1;
   if (!is_stack && !has_steps) field.layout.channel_axis.reset();
   if (has_steps) shape.push_back(static_cast<std::int64_t>(steps.size()));
   field.layout.spec.dtype = variables_[variables.front()].dtype();
@@ -324,12 +341,12 @@ Status ZarrSource::add_field(std::string name, std::vector<std::size_t> variable
       if (whole.size() > 3 && own_channels / std::max<std::int64_t>(whole[whole.size() - 3], 1) > kMostBoxes)
         return bad_option(fmt::format("stack: {} has {} channels", variable.array.name, own_channels), uri_);
       channels += own_channels;
-      // What differs in type becomes float32, as what is packed does.
+      field.layout.channels_of_variables.push_back(own_channels);
       if (variable.dtype() == field.layout.spec.dtype) continue;
       if (std::max(variable.dtype(), field.layout.spec.dtype) >= DType::kComplex64)
         return bad_option(
             fmt::format("stack: {} and {} are not both complex", first_name, variable.array.name), uri_);
-      field.layout.spec.dtype = DType::kFloat32;
+      field.layout.spec.dtype = promoted(field.layout.spec.dtype, variable.dtype());
     }
     shape.push_back(channels);
     shape.insert(shape.end(), tail.begin(), tail.end());
@@ -348,9 +365,10 @@ Status ZarrSource::add_field(std::string name, std::vector<std::size_t> variable
   }
   if (bytes == 0) return bad_option(fmt::format("a sample of {} has no elements", name), uri_);
   sample_bytes_ += bytes;
+  const bool keeps_type = !is_stack && is_coordinate_or_label(variables_[variables.front()], variables_);
   field.variables = std::move(variables);
   fields_.push_back(std::move(field));
-  infos_.push_back({std::move(name), FieldKind::kArray, FieldForm::kChunks, true});
+  infos_.push_back({std::move(name), FieldKind::kArray, FieldForm::kChunks, true, false, keeps_type});
   return {};
 }
 
@@ -373,7 +391,7 @@ void ZarrSource::boxes(std::uint64_t sample, std::size_t number, std::vector<Arr
         while (end < field.steps.size() && end < most && field.steps[end] == field.steps[end - 1] + 1) ++end;
         times.count = static_cast<std::int64_t>(end - s);
       }
-      add_boxes(variable, v, times, to + static_cast<std::int64_t>(s) * step_stride, step_stride, field.is_stack,
+      add_steps(variable, v, times, to + static_cast<std::int64_t>(s) * step_stride, step_stride, field.is_stack,
                 out);
       s = end;
     }
@@ -416,13 +434,31 @@ void split_along(std::vector<ArrayBox>& boxes, std::size_t first, std::size_t ax
   }
 }
 
-// A stack's channels run through all axes of the variable but its last two, in their order.
-void ZarrSource::add_boxes(const Variable& variable, std::size_t number, const IndexRun& times, std::int64_t to,
+// Steps that run across a joint of two stores are boxes of both.
+void ZarrSource::add_steps(const Variable& variable, std::size_t number, IndexRun times, std::int64_t to,
                            std::int64_t step_stride, bool is_stack, std::vector<ArrayBox>& out) const {
+  if (variable.sample_axis < 0) return add_boxes(variable, number, 0, times, to, step_stride, is_stack, out);
+  while (times.count > 0) {
+    const std::size_t part = variable.part_of(times.first);
+    IndexRun here = times;
+    here.count =
+        std::min(times.count, (variable.end_of(part) - times.first + times.step - 1) / times.step);
+    here.first -= variable.parts[part].first;
+    add_boxes(variable, number, part, here, to, step_stride, is_stack, out);
+    times.first += here.count * times.step;
+    times.count -= here.count;
+    to += here.count * step_stride;
+  }
+}
+
+// A stack's channels run through all axes of the variable but its last two, in their order.
+void ZarrSource::add_boxes(const Variable& variable, std::size_t number, std::size_t part,
+                           const IndexRun& times, std::int64_t to, std::int64_t step_stride, bool is_stack,
+                           std::vector<ArrayBox>& out) const {
   ArrayBox box;
-  box.array = number;
+  box.array = first_array_[number] + part;
   box.to = to;
-  box.coding = variable.coding.get();
+  box.coding = variable.parts[part].coding.get();
   std::int64_t stride = 1;
   for (std::size_t d = variable.taken.size(); d-- > 0;) {
     const bool is_time = static_cast<int>(d) == variable.sample_axis;
@@ -523,50 +559,76 @@ Status check_dimensions(const ZarrOptions& options, const std::vector<Variable>&
   return {};
 }
 
+// A number means the same dimension for all variables, where it has a name.
+SampleDimension named_dimension(const SampleDimension& given, const ZarrArray& array) {
+  const auto* axis = std::get_if<int>(&given);
+  if (axis == nullptr || array.name.empty()) return given;
+  const int place = sample_axis_of(array, given);
+  const bool has_name = place >= 0 && static_cast<std::size_t>(place) < array.dimensions.size() &&
+                        !array.dimensions[static_cast<std::size_t>(place)].empty();
+  return has_name ? SampleDimension(array.dimensions[static_cast<std::size_t>(place)]) : given;
+}
+
+// The variables of all stores, each named once. Sets the sample dimension of `options` to its name.
+Result<std::vector<std::string>> choose_names(const std::vector<OpenedStore>& stores, ZarrOptions& options) {
+  const bool are_arrays = stores.front().node.is_array();
+  if (are_arrays && !options.variables.empty())
+    return bad_option("this is one array, not a group: variables= does not apply", stores.front().uri);
+  if (are_arrays) return std::vector<std::string>{""};
+  for (const std::string& name : options.variables)
+    if (std::ranges::count(options.variables, name) > 1)
+      return bad_option(fmt::format("variable {} is named twice", name), stores.front().uri);
+  if (!options.variables.empty()) return options.variables;
+  std::vector<std::string> names;
+  for (const OpenedStore& store : stores) {
+    std::string dimension;
+    auto chosen = choose_variables(store.node, options, store.uri, dimension);
+    if (!chosen) return std::unexpected(std::move(chosen).error());
+    if (!dimension.empty()) options.sample_dim = dimension;
+    for (std::string& name : *chosen)
+      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::string describe_stores(const std::vector<std::string>& given, const std::vector<OpenedStore>& stores) {
+  if (given.size() == 1) return given.front();
+  return fmt::format("{} and {} more", given.front(), stores.size() - 1);
+}
+
 }  // namespace
 
 Result<SourcePtr> open_zarr(const std::string& uri, const ZarrOptions& options) {
-  auto store = make_store_for(uri);
-  if (!store) return std::unexpected(std::move(store).error());
-  if (uri.find("://") == std::string::npos && !(*store)->stat(uri))
-    return fail(ErrorCode::kNotFound, "no such file or folder", {uri, -1, -1, -1});
-  const auto node = ZarrNode::open(*store, uri, {options.missing == MissingChunk::kError});
-  if (!node) return std::unexpected(node.error());
-  std::vector<std::string> names = {""};
+  return open_zarr(std::vector<std::string>{uri}, options);
+}
+
+Result<SourcePtr> open_zarr(const std::vector<std::string>& given, const ZarrOptions& options) {
+  const auto uris = expand_stores(given);
+  if (!uris) return std::unexpected(uris.error());
+  const auto stores = open_stores(*uris, options.missing == MissingChunk::kError);
+  if (!stores) return std::unexpected(stores.error());
+  const std::string uri = describe_stores(given, *stores);
   ZarrOptions named = options;
-  if (node->is_array() && !options.variables.empty())
-    return bad_option("this is one array, not a group: variables= does not apply", uri);
-  if (!options.variables.empty()) {
-    names = options.variables;
-  } else if (!node->is_array()) {
-    std::string dimension;
-    auto chosen = choose_variables(*node, options, uri, dimension);
-    if (!chosen) return std::unexpected(std::move(chosen).error());
-    names = std::move(*chosen);
-    if (!dimension.empty()) named.sample_dim = dimension;
-  }
-  Coordinates coordinates(*node);
-  Coordinates* const known = node->is_array() ? nullptr : &coordinates;
+  const auto names = choose_names(*stores, named);
+  if (!names) return std::unexpected(names.error());
+  auto arrays = find_arrays(*stores, *names);
+  if (!arrays) return std::unexpected(std::move(arrays).error());
+  for (const JoinedArray& variable : *arrays)
+    named.sample_dim = named_dimension(named.sample_dim, variable.arrays.front());
+  std::vector<const ZarrNode*> nodes;
+  for (const OpenedStore& store : *stores) nodes.push_back(&store.node);
+  Coordinates coordinates(std::move(nodes));
+  if (stores->size() > 1) PENSTOCK_CHECK(check_stores(*stores, named.sample_dim, *arrays, coordinates));
+  Coordinates* const known = stores->front().node.is_array() ? nullptr : &coordinates;
   std::vector<Variable> variables;
-  for (const std::string& name : names) {
-    if (std::ranges::count(names, name) > 1)
-      return bad_option(fmt::format("variable {} is named twice", name), uri);
-    auto array = node->array(name);
-    if (!array) return std::unexpected(std::move(array).error());
-    // A number means the same dimension for all variables, where it has a name.
-    if (const auto* axis = std::get_if<int>(&named.sample_dim); axis && !node->is_array()) {
-      const auto& dimensions = array->dimensions;
-      const int rank = static_cast<int>(dimensions.size());
-      const int place = *axis < 0 ? *axis + rank : *axis;
-      if (place >= 0 && place < rank && !dimensions[static_cast<std::size_t>(place)].empty())
-        named.sample_dim = dimensions[static_cast<std::size_t>(place)];
-    }
-    auto variable = make_variable(std::move(*array), known, named, uri);
+  for (JoinedArray& joined : *arrays) {
+    auto variable = make_variable(std::move(joined.arrays), known, named, uri);
     if (!variable) return std::unexpected(std::move(variable).error());
     variables.push_back(std::move(*variable));
   }
   PENSTOCK_CHECK(check_dimensions(options, variables, uri));
-  auto source = std::make_shared<ZarrSource>(std::move(*store), uri, node->version(), std::move(variables));
+  const OpenedStore& first = stores->front();
+  auto source = std::make_shared<ZarrSource>(first.store, uri, first.node.version(), std::move(variables));
   PENSTOCK_CHECK(source->build(options, known));
   return source;
 }

@@ -1,11 +1,11 @@
-#include "moments.h"
+#include "pipeline/number_summary.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
 
-namespace penstock::cli {
+namespace penstock {
 namespace {
 
 constexpr std::size_t kLanes = 8;
@@ -23,8 +23,8 @@ double sum_in_lanes(std::span<const double> values, Term term) {
 
 }  // namespace
 
-Moments Moments::of(std::span<const double> finite) {
-  Moments moments;
+NumberSummary NumberSummary::of(std::span<const double> finite) {
+  NumberSummary moments;
   if (finite.empty()) return moments;
   moments.count = finite.size();
   const double mean =
@@ -37,9 +37,9 @@ Moments Moments::of(std::span<const double> finite) {
   return moments;
 }
 
-void Moments::add(double value) { add(of({&value, 1})); }
+void NumberSummary::add(double value) { add(of({&value, 1})); }
 
-void Moments::add(const Moments& other) {
+void NumberSummary::add(const NumberSummary& other) {
   if (other.count == 0) return;
   const auto own = static_cast<double>(count), others = static_cast<double>(other.count);
   const double distance = other.mean - mean, all = own + others;
@@ -50,6 +50,6 @@ void Moments::add(const Moments& other) {
   max = std::max(max, other.max);
 }
 
-double Moments::deviation() const { return count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0; }
+double NumberSummary::deviation() const { return count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0; }
 
-}  // namespace penstock::cli
+}  // namespace penstock

@@ -4,21 +4,21 @@
 #include <cstdint>
 #include <vector>
 
-#include "moments.h"
+#include "pipeline/number_summary.h"
 #include "transform/view.h"
 
-namespace penstock::cli {
+namespace penstock {
 
 // Belongs to one thread until it is joined to another.
 class ChannelStatistics {
  public:
-  // Pixels (channels last), or an array, whose first axis counts channels where it has three or
-  // more and the first is short. Samples that disagree about their channels are taken as one.
+  // Pixels (channels last), or an array. The axis that counts channels is the one that the source names, else
+  // the first of three or more, if it is short. Samples that disagree about their channels are taken as one.
   void add(const View& value);
   void add(const ChannelStatistics& other);
 
   // One where there are no channels.
-  std::vector<Moments> channels() const;
+  std::vector<NumberSummary> channels() const;
   bool is_by_channel() const { return by_channel_; }
 
   std::uint64_t samples() const { return samples_; }
@@ -29,13 +29,13 @@ class ChannelStatistics {
 
  private:
   void add_pixels(const View& image);
-  void add_array(const View& array, Moments& into);
+  void add_array(const View& array, NumberSummary& into);
   void set_channels(std::size_t count);
 
-  std::vector<Moments> channels_;
+  std::vector<NumberSummary> channels_;
   std::vector<double> converted_;
   bool by_channel_ = true, is_bytes_ = true;
   std::uint64_t samples_ = 0, not_a_number_ = 0, infinite_ = 0, complex_ = 0;
 };
 
-}  // namespace penstock::cli
+}  // namespace penstock

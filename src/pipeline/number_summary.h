@@ -8,20 +8,20 @@
 #include <limits>
 #include <span>
 
-namespace penstock::cli {
+namespace penstock {
 
-struct Moments {
+struct NumberSummary {
   std::uint64_t count = 0;
   double mean = 0;
   double squares = 0;  // the sum of squared distances from the mean
   double min = std::numeric_limits<double>::infinity();
   double max = -std::numeric_limits<double>::infinity();
 
-  static Moments of(std::span<const double> finite);
+  static NumberSummary of(std::span<const double> finite);
 
   void add(double value);
-  void add(const Moments& other);
+  void add(const NumberSummary& other);
   double deviation() const;  // of the numbers as they are (NumPy's std), not an estimate from them
 };
 
-}  // namespace penstock::cli
+}  // namespace penstock

@@ -3,12 +3,12 @@
 
 #include <cstdint>
 #include <map>
-#include <string_view>
+#include <vector>
 
-#include "moments.h"
+#include "pipeline/number_summary.h"
 #include "transform/view.h"
 
-namespace penstock::cli {
+namespace penstock {
 
 // Belongs to one thread until it is joined to another.
 class ValueCounts {
@@ -20,15 +20,17 @@ class ValueCounts {
   // Empty where there are too many: numbers that tell samples apart are no classes.
   const std::map<std::int64_t, std::uint64_t>& counts() const { return counts_; }
   bool are_too_many() const { return too_many_; }
-  const Moments& moments() const { return moments_; }
+  const NumberSummary& moments() const { return moments_; }
 
  private:
+  void add_elements(const View& value);
   void count(std::int64_t value, std::uint64_t times);
 
+  std::vector<std::int64_t> converted_;
   std::map<std::int64_t, std::uint64_t> counts_;
-  Moments moments_;
+  NumberSummary moments_;
   bool too_many_ = false;
   std::uint64_t samples_ = 0;
 };
 
-}  // namespace penstock::cli
+}  // namespace penstock

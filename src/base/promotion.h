@@ -1,0 +1,11 @@
+// The type that holds the values of two types, as NumPy's result_type chooses it.
+#pragma once
+
+#include "penstock/array.h"
+
+namespace penstock {
+
+// Neither type is complex.
+DType promoted(DType a, DType b);
+
+}  // namespace penstock
