@@ -417,22 +417,31 @@ def _field_steps(transform: Any, source: Source, names: Sequence[str],
     """(name, steps, derive_from) for each field that has transforms."""
     if transform is None:
         return []
+    kinds = {name: source.fields.get(renamed.get(name, name)) for name in names} or source.fields
     if isinstance(transform, Mapping):
-        return [(name, _steps(steps.steps, name), steps.source) if isinstance(steps, Derive) else
-                (name, _steps(steps, name), "") for name, steps in transform.items()]
+        given = [(name, _steps(steps.steps, name), steps.source) if isinstance(steps, Derive) else
+                 (name, _steps(steps, name), "") for name, steps in transform.items()]
+        return given + _mask_steps(given, kinds)
     if is_transform(transform):
         transform = [transform]
     # A bare list is for the first image, or else the first array, of those that are asked for.
-    kinds = {name: source.fields.get(renamed.get(name, name)) for name in names} or source.fields
     for wanted in ("image", "array"):
         for name, field_kind in kinds.items():
             if field_kind == wanted:
-                steps = _steps(transform, name)
-                # What moves pixels must move those of the masks too, by the same draws.
-                moves = [step for step in steps if moves_pixels(step)]
-                masks = [other for other, other_kind in kinds.items() if other_kind == "mask" and moves]
-                return [(name, steps, ""), *((mask, moves, "") for mask in masks)]
+                given = [(name, _steps(transform, name), "")]
+                return given + _mask_steps(given, kinds)
     raise UsageError("there is no image or array that transforms could be for")
+
+
+def _mask_steps(given: list[tuple[str, list, str]], kinds: Mapping[str, str | None]) -> list[tuple[str, list, str]]:
+    """Steps for masks that have none: what moves pixels of the first image (or array) must move theirs too."""
+    masks = [name for name, kind in kinds.items() if kind == "mask" and name not in [own for own, _, _ in given]]
+    for wanted in ("image", "array"):
+        for name, steps, derived_from in given:
+            moves = [step for step in steps if moves_pixels(step)]
+            if kinds.get(name) == wanted and not derived_from and moves:
+                return [(mask, moves, "") for mask in masks]
+    return []
 
 
 def _steps(steps: Any, field: str) -> list:
