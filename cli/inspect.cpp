@@ -408,7 +408,8 @@ void print_json(const Options& options, const Source& source, const Findings& fi
 
 Status run(const Options& options) {
   std::vector<Error> bad_shards;
-  const bool may_be_volume = !options.source.patch.is_given() && is_tiff_file(options.source.uri);
+  const PatchOption& patch = options.source.patch;
+  const bool may_be_volume = !patch.is_given() && !patch.has_details() && is_tiff_file(options.source.uri);
   const auto volume = may_be_volume ? open_tiff_file(options.source.uri) : Result<ChunkedArrayPtr>(nullptr);
   auto source = open(options.source, Index::kFresh, &bad_shards);  // what is there now, sizes included
   if (!source && may_be_volume) {

@@ -17,6 +17,10 @@ struct PatchOption {
   std::string labels, region, axes;
 
   bool is_given() const { return !size.empty(); }
+  // Something that only makes sense with a size.
+  bool has_details() const {
+    return per_epoch > 0 || !labels.empty() || !overlap.empty() || !region.empty() || !axes.empty();
+  }
 };
 
 // `option` must outlive the parse.

@@ -60,11 +60,9 @@ Opening look(const SourceOption& option, bool keep_index, bool goes_on) {
   };
   options.warn = [&](const std::string& message) { opening.warnings.push_back(message); };
   if (goes_on) options.on_bad_shard = [&](const Error& error) { opening.bad_shards.push_back(error); };
-  const PatchOption& patch = option.patch;
-  if (patch.is_given())
+  if (option.patch.is_given())
     opening.source = look_at_patches(option, options);
-  else if (patch.per_epoch > 0 || !patch.labels.empty() || !patch.overlap.empty() || !patch.region.empty() ||
-           !patch.axes.empty())
+  else if (option.patch.has_details())
     opening.source = fail(ErrorCode::kInvalidArgument, kOnlyPatches);
   else
     opening.source = option.zarr.is_given() ? look_at_zarr(option, options) : open_source(option.uri, options);

@@ -147,7 +147,10 @@ TiffPageAxes shaped_axes(const TiffDirectories& file) {
   if (page_axes == 0) return out;  // another reading of the same elements; pages are pages then
   for (std::size_t i = 0; i + page_axes < shape.size(); ++i)
     out.axes.push_back({has_letters ? letters[i] : 'Q', shape[i]});
-  if (out.axes.size() == 1) drop_single_entries(out.axes);
+  if (out.axes.size() == 1) {
+    if (!has_letters) out.axes.front().name = 'Z';
+    drop_single_entries(out.axes);
+  }
   return out;
 }
 

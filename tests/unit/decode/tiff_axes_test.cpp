@@ -36,7 +36,7 @@ TEST(TiffAxes, shapes_of_tifffile) {
   EXPECT_EQ(axes_of(6, R"({"shape": [3, 2, 12, 10]})"), "Q 3 x Q 2");
   EXPECT_EQ(axes_of(6, R"({"axes": "ZCYX", "shape": [3, 2, 12, 10]})"), "Z 3 x C 2");
   EXPECT_EQ(axes_of(6, R"({"shape": [1, 6, 12, 10]})"), "Q 1 x Q 6");
-  EXPECT_EQ(axes_of(6, R"({"shape": [6, 12, 10, 1]})"), "Q 6");
+  EXPECT_EQ(axes_of(6, R"({"shape": [6, 12, 10, 1]})"), "Z 6");
   EXPECT_EQ(axes_of(6, R"({"shape": [12, 10]})"), "");
   for (const char* text : {"{", R"({"shape")", R"({"shape": )", R"({"shape": [)", R"({"shape": [1,)", R"({"shape": [],})",
                            R"({"shape": [-1, 12, 10]})", R"({"shape": ["a"]})", R"({"shape": [5, 5]})"})
