@@ -86,12 +86,12 @@ def test_errors_say_what_to_write(cli, stack, labels):
     path = stack[0]
     for command in ("verify", "statistics", "bench"):
         assert "--patch" in one_line(cli(command, path, expect=1))
-    assert "--patch" in one_line(cli("inspect", path, "--per-epoch", "5", expect=1))
-    assert "range for each axis" in one_line(cli("inspect", path, "--patch", "4,4,4", "--region", "0-4", expect=1))
-    assert "Z=30,C=2" in one_line(cli("inspect", path, "--patch", "4,4,4", "--axes", "ZC", expect=1))
-    assert "Z 5 x C 2 = 10 pages" in one_line(cli("inspect", path, "--patch", "4,4,4", "--axes", "Z=5,C=2", expect=1))
-    assert "smaller" in one_line(cli("inspect", path, "--patch", "40,4,4", expect=1))
-    assert "--kind" in one_line(cli("inspect", path, "--patch", "4,4,4", "--kind", "npy", expect=1))
+    assert "--patch" in one_line(cli("inspect", path, "--per-epoch", "5", expect=2))
+    assert "range for each axis" in one_line(cli("inspect", path, "--patch", "4,4,4", "--region", "0-4", expect=2))
+    assert "Z=30,C=2" in one_line(cli("inspect", path, "--patch", "4,4,4", "--axes", "ZC", expect=2))
+    assert "Z 5 x C 2 = 10 pages" in one_line(cli("inspect", path, "--patch", "4,4,4", "--axes", "Z=5,C=2", expect=2))
+    assert "smaller" in one_line(cli("inspect", path, "--patch", "40,4,4", expect=2))
+    assert "--kind" in one_line(cli("inspect", path, "--patch", "4,4,4", "--kind", "npy", expect=2))
 
 
 def test_python_says_to_use_patches(stack):
