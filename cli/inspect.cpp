@@ -17,6 +17,7 @@
 #include "progress_bar.h"
 #include "sizes.h"
 #include "source_option.h"
+#include "volume_description.h"
 
 namespace penstock::cli {
 namespace {
@@ -34,7 +35,9 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  penstock inspect data/train\n"
     "  penstock inspect 'frames/*.npy' --memory 32GiB --json\n"
-    "  penstock inspect era5.zarr --variables t2m,msl --sample-dim time --select lat=30:60";
+    "  penstock inspect era5.zarr --variables t2m,msl --sample-dim time --select lat=30:60\n"
+    "  penstock inspect stack.tif\n"
+    "  penstock inspect stack.tif --patch 16,128,128 --labels labels.tif";
 
 struct Options {
   SourceOption source;
@@ -128,7 +131,8 @@ void count(Sighting& sighting, const FieldInfo& field, const SampleWorker::Seen&
     return;
   }
   ArraySpec spec{seen.view->dtype, seen.view->shape_vector()};
-  if (field.kind == FieldKind::kMask) spec.shape.pop_back();  // has no channels in a batch either
+  // Pictures that are masks have no channels in a batch either; labels of patches never had any.
+  if (field.kind == FieldKind::kMask && field.form != FieldForm::kChunks) spec.shape.pop_back();
   sighting.bytes += static_cast<double>(spec.bytes());
   count_shape(sighting.shapes, {field.name, std::move(spec), 1});
 }
@@ -414,8 +418,18 @@ void print_json(const Options& options, const Source& source, const Findings& fi
 
 Status run(const Options& options) {
   std::vector<Error> bad_shards;
-  const auto source = open(options.source, Index::kFresh, &bad_shards);  // what is there now, sizes included
+  const PatchOption& patch = options.source.patch;
+  const bool may_be_volume = !patch.is_given() && !patch.has_details() && is_tiff_file(options.source.uri);
+  const auto volume = may_be_volume ? open_tiff_file(options.source.uri) : Result<ChunkedArrayPtr>(nullptr);
+  auto source = open(options.source, Index::kFresh, &bad_shards);  // what is there now, sizes included
+  if (!source && may_be_volume) {
+    if (!volume) return std::unexpected(volume.error());
+    print_volume(**volume, options.json);
+    return {};
+  }
   if (!source) return std::unexpected(bad_shards.empty() ? source.error() : bad_shards.front());
+  source = with_list_of_samples(std::move(*source));
+  if (!source) return std::unexpected(source.error());
   auto findings = look_at(*source);
   if (!findings) return std::unexpected(findings.error());
   findings->bad_shards = std::move(bad_shards);

@@ -3,12 +3,18 @@
 #include <fmt/format.h>
 
 #include "checks.h"
+#include "order/epoch_order.h"
+#include "pipeline/order_plan.h"
 #include "progress_bar.h"
+#include "source/subset.h"
 
 namespace penstock::cli {
 namespace {
 
-constexpr const char* kOnlyZarr = "--variables, --sample-dim, --select, --isel, --window and --gaps are for Zarr";
+constexpr const char* kOnlyPatches =
+    "--per-epoch, --labels, --overlap, --region and --axes are for patches; give their size with --patch";
+constexpr const char* kOnlyZarr =
+    "--variables, --sample-dim, --select, --isel, --window and --gaps are for Zarr";
 
 struct Opening {
   Result<SourcePtr> source;
@@ -37,6 +43,18 @@ Result<SourcePtr> look_at_zarr(const SourceOption& option, const OpenOptions& ot
               {option.uri, -1, -1, -1});
 }
 
+Result<SourcePtr> look_at_patches(const SourceOption& option, const OpenOptions& opening) {
+  if (option.zarr.is_given())
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}; --patch cuts volumes", kOnlyZarr));
+  if (!option.kind.empty())
+    return fail(ErrorCode::kInvalidArgument, "--patch finds out by itself what a volume is; leave out --kind");
+  auto options = to_options(option.patch);
+  if (!options) return std::unexpected(std::move(options).error());
+  options->progress = opening.progress;
+  return open_patches({option.uri}, *options);
+}
+
 Opening look(const SourceOption& option, bool keep_index, bool goes_on) {
   Opening opening;
   OpenOptions options;
@@ -50,7 +68,12 @@ Opening look(const SourceOption& option, bool keep_index, bool goes_on) {
   options.warn = [&](const std::string& message) { opening.warnings.push_back(message); };
   if (goes_on) options.on_bad_shard = [&](const Error& error) { opening.bad_shards.push_back(error); };
   const bool is_zarr = option.zarr.is_given() || !option.more_stores.empty();
-  opening.source = is_zarr ? look_at_zarr(option, options) : open_source(option.uri, options);
+  if (option.patch.is_given())
+    opening.source = look_at_patches(option, options);
+  else if (option.patch.has_details())
+    opening.source = fail(ErrorCode::kInvalidArgument, kOnlyPatches);
+  else
+    opening.source = is_zarr ? look_at_zarr(option, options) : open_source(option.uri, options);
   return opening;
 }
 
@@ -58,7 +81,7 @@ Opening look(const SourceOption& option, bool keep_index, bool goes_on) {
 
 void add_source_option(CLI::App& app, SourceOption& option) {
   app.add_option("URI", option.uri,
-                 "A path, pattern or URL: images, .npy, .tar, .tfrecord, .csv, .jsonl, Zarr")
+                 "A path, pattern or URL: images, .npy, .tar, .tfrecord, .csv, .jsonl, Zarr; with --patch a volume")
       ->required()
       ->type_name("");
   app.add_option("STORE", option.more_stores, "More Zarr stores, joined to the first in this order")->type_name("");
@@ -66,6 +89,7 @@ void add_source_option(CLI::App& app, SourceOption& option) {
       ->type_name("KIND")
       ->check(one_of({"images", "npy", "tar", "tfrecord", "manifest", "zarr"}));
   add_zarr_option(app, option.zarr);
+  add_patch_option(app, option.patch);
 }
 
 void add_threads_option(CLI::App& app, unsigned& threads) {
@@ -93,6 +117,16 @@ Result<SourcePtr> open(const SourceOption& option, Index index, std::vector<Erro
   for (const std::string& warning : opening.warnings) fmt::print(stderr, "penstock: warning: {}\n", warning);
   if (bad_shards) *bad_shards = std::move(opening.bad_shards);
   return std::move(opening.source);
+}
+
+Result<SourcePtr> with_list_of_samples(SourcePtr source) {
+  if (source->draws() == nullptr) return source;
+  const auto plan = plan_order(*source, {});
+  if (!plan) return std::unexpected(plan.error());
+  const auto order = make_epoch_order(*plan, 0);
+  std::vector<std::uint64_t> samples(order->size());
+  for (std::uint64_t i = 0; i < samples.size(); ++i) samples[i] = order->sample_at(i);
+  return choose_samples(std::move(source), std::move(samples));
 }
 
 }  // namespace penstock::cli

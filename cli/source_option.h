@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "patch_option.h"
 #include "penstock/source.h"
 #include "zarr_option.h"
 
@@ -15,9 +16,11 @@ struct SourceOption {
   std::string uri, kind;
   std::vector<std::string> more_stores;  // Zarr stores that are joined to the first
   ZarrOption zarr;
+  PatchOption patch;
 };
 
-// Adds URI, further stores, --kind and what Zarr is opened with. `option` must outlive the parse.
+// Adds URI, further stores, --kind and what Zarr and patches of volumes are opened with. `option` must outlive
+// the parse.
 void add_source_option(CLI::App& app, SourceOption& option);
 
 // Adds --threads, whose 0 stands for all usable cores.
@@ -32,5 +35,9 @@ enum class Index : unsigned char {
 // Warnings go to stderr, a line each; counts samples on stderr while it looks. With `bad_shards`,
 // shards that cannot be read through are noted there, and what can be read of them counts.
 Result<SourcePtr> open(const SourceOption& option, Index index, std::vector<Error>* bad_shards = nullptr);
+
+// Random patches as a list, for commands that go through all samples: those of the first epoch with seed 0.
+// Other sources are returned as they are.
+Result<SourcePtr> with_list_of_samples(SourcePtr source);
 
 }  // namespace penstock::cli

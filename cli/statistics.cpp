@@ -30,7 +30,8 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  penstock statistics data/train\n"
     "  penstock statistics 'shards/*.tar' --field jpg --json\n"
-    "  penstock statistics era5.zarr --variables t2m,msl --sample-dim time --select time=2000:2015";
+    "  penstock statistics era5.zarr --variables t2m,msl --sample-dim time --select time=2000:2015\n"
+    "  penstock statistics stack.tif --patch 16,128,128 --region 0:80,:,:";
 
 struct Options {
   SourceOption source;
@@ -50,6 +51,8 @@ Result<Report> measure(const Options& options) {
   std::vector<Error> bad_shards;
   auto source = open(options.source, Index::kKept, &bad_shards);
   if (!source) return std::unexpected(bad_shards.empty() ? source.error() : bad_shards.front());
+  source = with_list_of_samples(std::move(*source));
+  if (!source) return std::unexpected(std::move(source).error());
   report.source = *source;
   ProgressBar bar("measuring", report.source->size(), "samples");
   VisitOptions visiting;

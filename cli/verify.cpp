@@ -63,7 +63,9 @@ Result<Report> verify(const Options& options) {
   if (!source && (bad_shards.empty() || is_damage(source.error().code))) bad_shards.push_back(source.error());
   report.bad = rows_of(bad_shards);
   if (!source) return report;
-  report.source = *source;
+  auto listed = with_list_of_samples(*source);
+  if (!listed) return std::unexpected(std::move(listed).error());
+  report.source = std::move(*listed);
   ProgressBar bar("verifying", report.source->size(), "samples");
   VisitOptions visiting;
   visiting.threads = options.threads;

@@ -75,14 +75,43 @@ Result<SourcePtr> open_zarr(const std::string& uri, const ZarrOptions& options =
 // Each store keeps its own coding. Fails, and names two stores, where they do not go together.
 Result<SourcePtr> open_zarr(const std::vector<std::string>& uris, const ZarrOptions& options = {});
 
+// Part of an axis, from `begin` to before `end`; negative numbers count from the end, as in Python.
+struct AxisRange {
+  std::int64_t begin = 0, end = std::numeric_limits<std::int64_t>::max();
+};
+
+// One axis of the pages of a TIFF file: "Z", "C", "T" or another letter.
+struct PageAxis {
+  char name = 'Z';
+  std::int64_t size = 0;  // 0: as the file's metadata says, or what the number of pages leaves
+};
+
 struct PatchOptions {
   std::vector<std::int64_t> size;     // of a patch, for the last axes of the volumes
   std::uint64_t per_epoch = 0;        // random patches; 0: a grid that covers everything
   std::vector<std::int64_t> overlap;  // of the grid: elements that neighbours share, by axis
   std::vector<std::string> labels;    // a volume for each volume, of the same shape
-  double min_foreground = 0;          // share of a random patch whose label is not 0
+
+  // Where patches may lie. Whole patches lie within the region (one range per axis of a patch; empty:
+  // everywhere). Masks (one for all volumes, or one each) keep random patches whose centre voxel,
+  // origin + size / 2, is not 0 in the mask, and those patches of a grid that have any such voxel.
+  std::vector<AxisRange> region;
+  std::vector<std::string> masks;
+  double min_foreground = 0;  // share of a random patch whose label is not 0
+
+  // How often. Every place that is allowed is equally likely, unless volumes (one weight each) or classes
+  // (label of the centre voxel, weight) are given shares. Class shares are exact; the weights of volumes
+  // then divide each class among the volumes that have it.
+  std::vector<double> volume_weights;
+  std::vector<std::pair<std::int64_t, double>> class_weights;
+
+  // What stored numbers mean. CF attributes of Zarr images are applied; labels only where they are scaled.
+  bool decode_cf = true;
+  ZarrOptions::Nan nan = ZarrOptions::Nan::kKeep;
+  double nan_value = 0;
+  std::vector<PageAxis> axes;  // of the pages of TIFF images; empty: as their metadata says
   MissingChunk missing = MissingChunk::kFill;
-  std::function<bool(std::uint64_t)> progress;  // while labels are looked through; false stops
+  std::function<bool(std::uint64_t)> progress;  // while labels and masks are read; false stops
 };
 
 // Patches of volumes: Zarr arrays, .npy files, TIFF stacks. Fields image, label (where there are

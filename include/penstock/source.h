@@ -121,16 +121,18 @@ struct ArrayBox {
   const ValueCoding* coding = nullptr;  // nullptr: values are as they are stored
 };
 
-// Samples that are drawn at random, so many an epoch: patches of volumes. Neighbours form regions, of
-// which some are visited together, so that what they share is read once.
+// Samples that are drawn at random, per_epoch() of them in each epoch: patches of volumes. Neighbours form
+// regions, which lie one after another on a line, each as long as its share of the draws. A pass cuts the
+// line into equal visits. A visit makes several draws that lie close together on the line, so that what
+// their samples share is read once.
 class SampleDraws {
  public:
   virtual ~SampleDraws() = default;
   virtual std::uint64_t per_epoch() const = 0;
-  virtual std::uint64_t regions() const = 0;
-  virtual std::uint64_t per_visit() const = 0;  // draws each time that a region is visited
-  // A sample of the region, uniformly at random by the key.
-  virtual std::uint64_t draw(std::uint64_t region, std::uint64_t key) const = 0;
+  virtual std::uint64_t visits_per_pass() const = 0;
+  virtual std::uint64_t per_visit() const = 0;
+  // A sample of the region at `point`, where the line ends at 2^64: uniformly at random by the key.
+  virtual std::uint64_t draw(std::uint64_t point, std::uint64_t key) const = 0;
 };
 
 // Runs of consecutive samples that are stored, and best read, together.

@@ -22,6 +22,17 @@ std::vector<std::string> texts_of(const std::vector<nb::bytes>& list) {
   return out;
 }
 
+// "keep", "error", or a number that stands for missing values.
+template <typename Options>
+void set_nan(const std::variant<std::string, double>& nan, Options& options) {
+  if (const auto* value = std::get_if<double>(&nan)) {
+    options.nan = ZarrOptions::Nan::kReplace;
+    options.nan_value = *value;
+  } else if (std::get<std::string>(nan) == "error") {
+    options.nan = ZarrOptions::Nan::kError;
+  }
+}
+
 // A number, or a date as (text, is_moment, calendar).
 CoordinateLabel label_of(const nb::handle& label) {
   if (!nb::isinstance<nb::tuple>(label)) return nb::cast<double>(label);
@@ -72,26 +83,34 @@ SourceHandle open_zarr_source(const std::vector<nb::bytes>& uris, std::vector<st
   options.gaps = allow_gaps ? ZarrOptions::Gaps::kAllow : ZarrOptions::Gaps::kSkip;
   options.stack = std::move(stack);
   options.decode_cf = decode_cf;
-  if (const auto* value = std::get_if<double>(&nan)) {
-    options.nan = ZarrOptions::Nan::kReplace;
-    options.nan_value = *value;
-  } else if (std::get<std::string>(nan) == "error") {
-    options.nan = ZarrOptions::Nan::kError;
-  }
+  set_nan(nan, options);
   options.missing = missing_is_error ? MissingChunk::kError : MissingChunk::kFill;
   return open_without_gil([&, names = texts_of(uris)] { return open_zarr(names, options); });
 }
 
 SourceHandle open_patches_source(const std::vector<nb::bytes>& volumes, std::vector<std::int64_t> size,
                                  std::uint64_t per_epoch, std::vector<std::int64_t> overlap,
-                                 const std::vector<nb::bytes>& labels, double min_foreground,
+                                 const std::vector<nb::bytes>& labels,
+                                 const std::vector<std::pair<std::int64_t, std::int64_t>>& region,
+                                 const std::vector<nb::bytes>& masks, double min_foreground,
+                                 std::vector<double> weights,
+                                 std::vector<std::pair<std::int64_t, double>> class_weights, bool decode_cf,
+                                 const std::variant<std::string, double>& nan,
+                                 const std::vector<std::pair<std::string, std::int64_t>>& axes,
                                  bool missing_is_error, const nb::object& progress) {
   PatchOptions options;
   options.size = std::move(size);
   options.per_epoch = per_epoch;
   options.overlap = std::move(overlap);
   options.labels = texts_of(labels);
+  for (const auto& [begin, end] : region) options.region.push_back({begin, end});
+  options.masks = texts_of(masks);
   options.min_foreground = min_foreground;
+  options.volume_weights = std::move(weights);
+  options.class_weights = std::move(class_weights);
+  options.decode_cf = decode_cf;
+  set_nan(nan, options);
+  for (const auto& [name, extent] : axes) options.axes.push_back({name.empty() ? 'Q' : name.front(), extent});
   options.missing = missing_is_error ? MissingChunk::kError : MissingChunk::kFill;
   options.progress = [&](std::uint64_t chunks) {
     nb::gil_scoped_acquire gil;
@@ -112,7 +131,8 @@ void bind_array_sources(nb::module_& m) {
   m.def("open_zarr", &open_zarr_source, "uris"_a, nb::kw_only(), "variables"_a, "sample_dim"_a, "history"_a,
         "horizon"_a, "select"_a, "isel"_a, "allow_gaps"_a, "stack"_a, "decode_cf"_a, "nan"_a, "missing_is_error"_a);
   m.def("open_patches", &open_patches_source, "volumes"_a, nb::kw_only(), "size"_a, "per_epoch"_a,
-        "overlap"_a, "labels"_a, "min_foreground"_a, "missing_is_error"_a, "progress"_a);
+        "overlap"_a, "labels"_a, "region"_a, "masks"_a, "min_foreground"_a, "weights"_a, "class_weights"_a,
+        "decode_cf"_a, "nan"_a, "axes"_a, "missing_is_error"_a, "progress"_a);
 }
 
 }  // namespace penstock::python

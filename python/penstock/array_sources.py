@@ -72,8 +72,6 @@ def Zarr(uri: Union[Path, Sequence[Path]], variables: Union[str, Sequence[str], 
     for name in variables or ():
         if not isinstance(name, str):
             raise TypeError(f"variables: {name!r} is not a name")
-    if nan not in ("keep", "error") and (isinstance(nan, (str, bool)) or not isinstance(nan, numbers.Real)):
-        raise ValueError(f'nan={nan!r}: wants "keep", "error" or a number')
     names = [_name(uri)] if uri is None else _names(uri)
     if not names:
         raise ValueError("Zarr: the list names no store")
@@ -85,7 +83,7 @@ def Zarr(uri: Union[Path, Sequence[Path]], variables: Union[str, Sequence[str], 
         horizon=horizon, select=[(str(dim), selection(dim, value)) for dim, value in (select or {}).items()],
         isel=[(str(dim), positions(dim, value)) for dim, value in (isel or {}).items()], allow_gaps=gaps == "allow",
         stack=stack if isinstance(stack, str) else "stack" if stack else "", decode_cf=bool(decode_cf),
-        nan=nan if isinstance(nan, str) else float(nan), missing_is_error=_missing_is_error(missing))
+        nan=_nan(nan), missing_is_error=_missing_is_error(missing))
     log.info("opened %s: %s, %d samples in %.2f s", handle.uri(), handle.kind(), len(handle), time.monotonic() - began)
     return Source(handle)
 
@@ -93,18 +91,39 @@ def Zarr(uri: Union[Path, Sequence[Path]], variables: Union[str, Sequence[str], 
 @recorded
 def Patches(volumes: Union[Path, Sequence[Path]], size: Sequence[int], per_epoch: int | None = None, *,
             labels: Union[Path, Sequence[Path], None] = None, min_foreground: float = 0,
-            overlap: Union[int, float, Sequence[Union[int, float]]] = 0, missing: str = "fill") -> Source:
+            overlap: Union[int, float, Sequence[Union[int, float]]] = 0, region: Sequence[Any] | None = None,
+            mask: Union[Path, Sequence[Path], None] = None, weights: Union[str, Sequence[float]] = "volume",
+            class_weights: Mapping[int, float] | None = None, decode_cf: bool = True,
+            nan: Union[str, float] = "keep", axes: Union[str, Mapping[str, int | None], None] = None,
+            missing: str = "fill") -> Source:
     """Patches of volumes: Zarr arrays, .npy files or TIFF stacks (a file, or a pattern or folder of planes).
 
-    With `per_epoch`, that many random patches an epoch, from places all over the volumes; neighbours come close
-    together, so that the chunks they share are read once (``shuffle_window`` says how many places are mixed, and
-    ``loader.stats()["shuffle"]`` what that does to batches). Without, a grid that covers everything, in order, with
-    the field ``position`` (and ``volume``, where there are several) for putting results together.
+    With `per_epoch`, an epoch has that many random patches. Every place where a patch fits is equally likely.
+    Neighbours come close together, so that the chunks they share are read once (``shuffle_window`` says how many
+    regions are mixed, and ``loader.stats()["shuffle"]`` what that does to batches). Without `per_epoch`, a grid
+    covers everything, in order, with the field ``position`` (and ``volume``, where there are several) for putting
+    results together.
 
     size: of a patch, for the last axes of the volumes; axes before them come whole.
     labels: volumes of the same shape: the field ``label``, cut at the same places.
-    min_foreground: the share of a random patch whose label is not 0, at least.
+    min_foreground: only random patches of whose labels at least this share is not 0.
     overlap: of a grid: elements that neighbours share, or a share of the size (below 1); one for all axes or one each.
+    region: only patches that lie within this part of the volume as a whole: a slice or (begin, end) for each axis of a
+        patch, as in ``(slice(0, 80), slice(None), slice(None))``. Training and validation can share a volume so.
+    mask: a volume for all, or one each. Random patches have a centre voxel (origin + size // 2) that is not 0 in the
+        mask; a grid keeps the patches that have any such voxel, so that all of the mask is covered.
+    weights: how often volumes are drawn from: "volume" (by the number of places in each), "equal", or numbers.
+    class_weights: ``{0: 1, 1: 5}``: one of six random patches is centred on a voxel of label 0, five on label 1; each
+        voxel of a class is equally likely. Labels that are not named do not occur at centres.
+    decode_cf: scale_factor, add_offset and _FillValue of Zarr images are applied, as in ``Zarr``; of labels only where
+        they have a scale_factor or add_offset.
+    nan: what becomes of missing values and not-a-number in images: "keep", "error", or a number to stand for them.
+    axes: of a TIFF, where its metadata is wrong or says nothing: ``"ZYX"`` reads all pages as one stack,
+        ``{"Z": 30, "C": 2}`` as 30 slices of 2 channels (None: what the number of pages leaves).
+    missing: what becomes of chunks that a Zarr store does not have: "fill" or "error".
+
+    Patches that depend on labels or a mask need an index of them, made when the source is opened: at most one bit
+    for each voxel of each class, mostly far less, and never more than 4 GiB.
     """
     if isinstance(size, str) or not hasattr(size, "__iter__"):
         raise TypeError(f"size={size!r}: wants an extent for each axis of a patch")
@@ -119,23 +138,97 @@ def Patches(volumes: Union[Path, Sequence[Path]], size: Sequence[int], per_epoch
                 for part, extent in zip(overlaps, size)]
     if per_epoch is not None and not any(overlaps):
         overlaps = []
-    names, label_names = _names(volumes), _names(labels)
+    names, label_names, mask_names = _names(volumes), _names(labels), _names(mask)
     began, shown = time.monotonic(), False
 
     def progress(chunks: int) -> None:
         nonlocal shown
         if time.monotonic() - began > 1 and sys.stderr.isatty():
             shown = True
-            print(f"\rpenstock: counting foreground: {chunks:,} chunks so far", end="", file=sys.stderr, flush=True)
+            print(f"\rpenstock: looking through labels: {chunks:,} chunks so far", end="", file=sys.stderr, flush=True)
 
     handle = _core.open_patches([os.fsencode(name) for name in names], size=size, per_epoch=per_epoch or 0,
                                 overlap=overlaps, labels=[os.fsencode(name) for name in label_names],
-                                min_foreground=number("min_foreground", min_foreground), missing_is_error=_missing_is_error(missing),
+                                region=_region(region), masks=[os.fsencode(name) for name in mask_names],
+                                min_foreground=number("min_foreground", min_foreground),
+                                weights=_volume_weights(weights, len(names)),
+                                class_weights=_class_weights(class_weights), decode_cf=bool(decode_cf),
+                                nan=_nan(nan), axes=_page_axes(axes), missing_is_error=_missing_is_error(missing),
                                 progress=progress)
     if shown:
         print(file=sys.stderr)
     log.info("opened %s: %s, %d samples in %.2f s", handle.uri(), handle.kind(), len(handle), time.monotonic() - began)
     return Source(handle)
+
+
+def _nan(nan: Any) -> Union[str, float]:
+    if nan not in ("keep", "error") and (isinstance(nan, (str, bool)) or not isinstance(nan, numbers.Real)):
+        raise ValueError(f'nan={nan!r}: wants "keep", "error" or a number')
+    return nan if isinstance(nan, str) else float(nan)
+
+
+def _region(region: Any) -> list[tuple[int, int]]:
+    if region is None:
+        return []
+    form = "wants a slice or (begin, end) for each axis of a patch, as in ((0, 80), (0, 512), (0, 512))"
+    if isinstance(region, (str, slice)) or not hasattr(region, "__iter__"):
+        raise TypeError(f"region={region!r}: {form}")
+    ranges = []
+    for part in region:
+        if isinstance(part, slice):
+            if part.step not in (None, 1):
+                raise ValueError(f"region={region!r}: a region has no steps")
+            ends = [part.start, part.stop]
+        elif isinstance(part, (tuple, list)) and len(part) == 2:
+            ends = list(part)
+        else:
+            raise TypeError(f"region={region!r}: {form}")
+        ranges.append((0 if ends[0] is None else _integer("region", ends[0]),
+                       _FAR if ends[1] is None else _integer("region", ends[1])))
+    return ranges
+
+
+def _volume_weights(weights: Any, count: int) -> list[float]:
+    if isinstance(weights, str):
+        if weights not in ("volume", "equal"):
+            raise ValueError(f'weights={weights!r}: wants "volume", "equal" or a number for each volume')
+        return [] if weights == "volume" else [1.0] * count
+    if not hasattr(weights, "__iter__"):
+        raise TypeError(f'weights={weights!r}: wants "volume", "equal" or a number for each volume')
+    return [number("weights", weight) for weight in weights]
+
+
+def _class_weights(class_weights: Any) -> list[tuple[int, float]]:
+    if class_weights is None:
+        return []
+    if not isinstance(class_weights, Mapping) or not class_weights:
+        raise TypeError(f"class_weights={class_weights!r}: wants a dict, {{label: weight}}, as in {{0: 1, 1: 5}}")
+    return [(_integer("class_weights: label", label), number(f"class_weights[{label!r}]", weight))
+            for label, weight in class_weights.items()]
+
+
+def _page_axes(axes: Any) -> list[tuple[str, int]]:
+    """Name and size (0: not given) of each axis that the pages of a TIFF make up."""
+    if axes is None:
+        return []
+    form = 'wants letters that end in "YX", as in "ZCYX", or a dict of the axes before these, as in {"Z": 30, "C": 2}'
+    if isinstance(axes, str):
+        letters = axes.upper().removesuffix("S")
+        if not letters.endswith("YX"):
+            raise ValueError(f"axes={axes!r}: {form}")
+        given = [(letter, None) for letter in letters[:-2]] or [("Z", None)]
+    elif isinstance(axes, Mapping):
+        given = [(letter, extent) for letter, extent in axes.items() if letter not in ("Y", "X", "S")]
+    else:
+        raise TypeError(f"axes={axes!r}: {form}")
+    names = [letter for letter, _ in given]
+    if not given or len(set(names)) != len(names) or any(
+            not isinstance(letter, str) or len(letter) != 1 or not "A" <= letter <= "Z" or letter in "YXS"
+            for letter in names):
+        raise ValueError(f"axes={axes!r}: {form}")
+    if any(extent is not None and _integer("axes", extent) < 1 for _, extent in given):
+        raise ValueError(f"axes={axes!r}: sizes are at least 1, or None for what the number of pages leaves")
+    return [(letter, 0 if extent is None else _integer("axes", extent)) for letter, extent in given]
 
 
 def _name(path: Any) -> str:

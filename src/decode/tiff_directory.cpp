@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint64_t kMostPages = 1'000'000;
 constexpr std::uint64_t kMostSegments = std::uint64_t{1} << 25;  // half a GiB of places
 constexpr std::uint64_t kMostVolumeBytes = std::uint64_t{1} << 62;
+constexpr std::uint64_t kMostDescriptionBytes = 4 << 20;  // OME-XML has a line for every plane
 constexpr std::uint64_t kFirstDataByte = 8;  // a header stands before it
 
 enum Tag : std::uint16_t {
@@ -161,9 +162,9 @@ class Parser {
       out_.layout = *layout;
       PENSTOCK_CHECK(read_segments());
       if (out_.pages == 0 && has(kDescription)) {
-        auto text = reader_.text(tag(kDescription), 4096);
+        auto text = reader_.text(tag(kDescription), kMostDescriptionBytes);
         if (!text) return std::unexpected(text.error());
-        description_ = std::move(*text);
+        out_.description = std::move(*text);
       }
       ++out_.pages;
     }
@@ -323,15 +324,15 @@ class Parser {
   // ImageJ writes the first directory of a stack and the pages one after another; what says so is its
   // description. tifffile can do likewise.
   Status unfold_stack(std::uint64_t page_bytes) {
-    if (description_.contains("\"truncated\": true"))
+    if (out_.description.contains("\"truncated\": true"))
       return unsupported("a TIFF of tifffile's with one directory for all pages (truncate=True)");
-    if (!description_.starts_with("ImageJ=")) return {};
+    if (!out_.description.starts_with("ImageJ=")) return {};
     constexpr std::string_view kCount = "\nimages=";
-    const auto found = description_.find(kCount);
+    const auto found = out_.description.find(kCount);
     std::uint64_t images = 1;
     if (found != std::string::npos)
-      std::from_chars(description_.data() + found + kCount.size(), description_.data() + description_.size(),
-                      images);
+      std::from_chars(out_.description.data() + found + kCount.size(),
+                      out_.description.data() + out_.description.size(), images);
     if (images <= 1) return {};
     const TiffLayout& layout = out_.layout;
     if (layout.compression != TiffCompression::kNone || layout.tiled)
@@ -364,7 +365,6 @@ class Parser {
   std::uint64_t at_ = 0;               // the directory that is read
   std::uint64_t directory_bytes_ = 0;  // of all so far
   std::array<TiffEntry, kTags.size()> entries_;
-  std::string description_;
 };
 
 }  // namespace

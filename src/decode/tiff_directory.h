@@ -53,6 +53,7 @@ struct TiffDirectories {
   TiffLayout layout;
   std::uint64_t pages = 0;
   std::vector<TiffSegment> segments;  // page after page
+  std::string description;            // of the first page; at most its first 4 MiB
 };
 
 // The pages in the order of the file. Reduced copies of pages (thumbnails, levels of a pyramid) and

@@ -127,7 +127,8 @@ Result<std::uint64_t> TiffReader::value(const TiffEntry& entry, std::uint64_t in
 
 Result<std::string> TiffReader::text(const TiffEntry& entry, std::uint64_t most_bytes) {
   if (entry.type != 2) return std::string();
-  const auto raw = bytes(entry.value_at, std::min(entry.count, most_bytes));
+  const std::uint64_t in_file = size_ - std::min(size_, entry.value_at);
+  const auto raw = bytes(entry.value_at, std::min({entry.count, most_bytes, in_file}));
   if (!raw) return std::unexpected(raw.error());
   return std::string(reinterpret_cast<const char*>(raw->data()), raw->size());
 }

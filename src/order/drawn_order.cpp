@@ -22,9 +22,17 @@ class DrawnOrder final : public EpochOrder {
     const std::uint64_t place = first_ + position, window = place / window_;
     const Permutation inside(window_, derive_key(seed_, window, KeyPurpose::kWindow));
     const std::uint64_t slot = window * window_ + inside(place % window_);
-    const std::uint64_t visit = slot / per_visit_, pass = visit / draws_.regions();
-    const Permutation regions(draws_.regions(), derive_key(seed_, pass, KeyPurpose::kUnits));
-    return draws_.draw(regions(visit % draws_.regions()), derive_key(seed_, slot, KeyPurpose::kDraws));
+    const std::uint64_t visits = draws_.visits_per_pass();
+    const std::uint64_t visit = slot / per_visit_, pass = visit / visits;
+    const Permutation order(visits, derive_key(seed_, pass, KeyPurpose::kUnits));
+    // The draws of a pass lie at equal distances. Their start moves on by the golden ratio from pass to pass,
+    // so that over many passes they cover the line evenly.
+    constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;
+    const std::uint64_t start = derive_key(seed_, 0, KeyPurpose::kPassOffset) + pass * kGoldenRatio;
+    const std::uint64_t draw = order(visit % visits) * per_visit_ + slot % per_visit_;
+    const auto point = static_cast<std::uint64_t>(((static_cast<unsigned __int128>(draw) << 64) + start) /
+                                                  (visits * per_visit_));
+    return draws_.draw(point, derive_key(seed_, slot, KeyPurpose::kDraws));
   }
 
  private:

@@ -7,10 +7,9 @@
 
 namespace penstock {
 
-// Regions are visited in permuted order, over and over, each time for a few draws; the draws of
+// The visits of a pass come in permuted order, pass after pass, and each makes a few draws; the draws of
 // `window_units` visits are mixed. Epochs are stretches of this endless walk, so every draw is still
-// a function of (seed, epoch, position), and over many visits all regions come equally often. A full
-// shuffle draws each sample from a region of its own.
+// a function of (seed, epoch, position). A full shuffle makes one draw per visit.
 std::unique_ptr<const EpochOrder> make_drawn_order(const OrderSpec& spec, std::uint64_t size,
                                                    std::uint64_t epoch);
 

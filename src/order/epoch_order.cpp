@@ -150,7 +150,9 @@ std::uint64_t order_fingerprint(const OrderSpec& spec) {
       for (const std::uint64_t first : spec.units->first_sample) add(first);
   }
   if (spec.draws) {
-    add(spec.draws->regions());
+    constexpr std::uint64_t kVersionOfDraws = 2;  // another number wherever the same seed draws other samples
+    add(kVersionOfDraws);
+    add(spec.draws->visits_per_pass());
     add(spec.draws->per_visit());
     add(spec.window_units);
   }

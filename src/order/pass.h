@@ -18,6 +18,7 @@ enum class KeyPurpose : std::uint64_t {
   kPart = 6,
   kRuns = 7,
   kDraws = 8,
+  kPassOffset = 9,
 };
 
 std::uint64_t derive_key(std::uint64_t seed, std::uint64_t pass, KeyPurpose purpose, std::uint64_t part = 0);

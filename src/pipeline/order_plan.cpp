@@ -99,7 +99,7 @@ Result<OrderSpec> plan_order(const Source& source, const LoaderOptions& options)
 ShuffleStats describe_shuffle(const OrderSpec& order, std::uint64_t batch_samples) {
   ShuffleStats stats;
   if (order.draws && order.shuffle != Shuffle::kFull) {
-    stats.units = order.draws->regions();
+    stats.units = order.draws->visits_per_pass();
     stats.samples_a_unit = static_cast<double>(order.draws->per_visit());
   } else if (order.shuffle == Shuffle::kWindow && !order.draws && order.samples > 0) {
     stats.units = order.units ? order.units->first_sample.size() - 1

@@ -58,6 +58,10 @@ class ChunkedArray {
   // The elements of a chunk that is not there: the fill value, or an error where there must be none.
   virtual Status fill_missing(std::uint64_t chunk, MutableBytes out) const = 0;
 
+  // For people: one letter per axis, as in "ZCYX", and how chunks are compressed; empty where not known.
+  virtual std::string axes() const { return {}; }
+  virtual std::string compression() const { return {}; }
+
   // What tells these data from others: shape, type, chunks.
   virtual std::uint64_t fingerprint() const;
   virtual const Store& store() const = 0;

@@ -15,6 +15,7 @@
 #include "source/kept_index.h"
 #include "source/manifest/manifest_source.h"
 #include "source/npy_source.h"
+#include "source/patches/open_volume.h"
 #include "source/path_pattern.h"
 #include "source/tar_source.h"
 #include "source/tfrecord_source.h"
@@ -207,6 +208,24 @@ Result<ExpandedList> expand_list(const std::vector<std::string>& uris, const std
   return list;
 }
 
+// A TIFF file of several pages is a volume, and samples are patches of it that only the user can choose.
+// Files of one page, and files that cannot be read as a volume, are left to the readers of images.
+Status check_no_volume(const std::string& uri) {
+  if (!is_tiff_name(uri)) return {};
+  const auto volume = open_volume(uri, VolumeUse::kMask, {});
+  if (!volume) return {};
+  const std::string axes = volume->array->axes();
+  const Shape& shape = volume->array->spec().shape;
+  std::int64_t pages = 1;
+  for (std::size_t d = 0; d < axes.find('Y'); ++d) pages *= shape[d];
+  if (pages == 1) return {};
+  return fail(ErrorCode::kUnsupported,
+              fmt::format("a TIFF volume of shape {} (axes {}): its samples are patches; open it with "
+                          "ps.Patches(path, size=...), or on the command line with --patch",
+                          shape, axes),
+              {uri, -1, -1, -1});
+}
+
 // A server cannot be listed: one object, a brace pattern, a manifest, or a Zarr hierarchy.
 Result<SourcePtr> open_remote(const std::string& uri, const OpenOptions& options) {
   auto store = make_store_for(uri);
@@ -273,6 +292,7 @@ Result<SourcePtr> open_source(const std::string& uri, const OpenOptions& options
   } else {
     return not_there(uri);
   }
+  if (is_one_file && options.kind.empty()) PENSTOCK_CHECK(check_no_volume(uri));
   const std::string kind = options.kind.empty() ? kind_of_file(paths.front()) : options.kind;
   if (kind == "tar" || kind == "tfrecord")
     return open_shards(std::move(store), uri, absolute(uri), kind, std::move(paths), options);

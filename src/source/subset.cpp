@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "penstock/source.h"
+#include "source/subset.h"
 
 namespace penstock {
 namespace {
@@ -100,6 +101,10 @@ Status check_has_list(const Source& source) {
 
 Result<SourcePtr> subset(SourcePtr source, std::vector<std::uint64_t> indices) {
   PENSTOCK_CHECK(check_has_list(*source));
+  return choose_samples(std::move(source), std::move(indices));
+}
+
+Result<SourcePtr> choose_samples(SourcePtr source, std::vector<std::uint64_t> indices) {
   for (const std::uint64_t index : indices)
     if (index >= source->size())
       return fail(ErrorCode::kInvalidArgument,

@@ -7,7 +7,9 @@
 #include <cstring>
 #include <thread>
 
+#include "base/checked_math.h"
 #include "decode/tiff.h"
+#include "decode/tiff_axes.h"
 
 namespace penstock {
 namespace {
@@ -26,6 +28,7 @@ struct File {
 struct Contents {
   TiffLayout layout;
   std::vector<File> files;
+  std::vector<TiffAxis> axes;  // that the pages make up, in C order; at least one
   std::uint64_t pages = 0;
   std::vector<TiffSegment> segments;  // page after page
 };
@@ -33,7 +36,7 @@ struct Contents {
 class TiffVolume final : public ChunkedArray {
  public:
   TiffVolume(std::shared_ptr<const Store> store, std::string uri, Contents contents, TiffDecoder decoder)
-      : ChunkedArray(std::move(uri), spec_of(contents), chunk_of(contents.layout)),
+      : ChunkedArray(std::move(uri), spec_of(contents), chunk_of(contents)),
         store_(std::move(store)),
         contents_(std::move(contents)),
         decoder_(std::move(decoder)) {}
@@ -42,7 +45,10 @@ class TiffVolume final : public ChunkedArray {
     const TiffLayout& layout = contents_.layout;
     const auto row = static_cast<std::int64_t>(layout.row_bytes());
     const auto element = static_cast<std::int64_t>(size_of(layout.dtype));
-    Shape strides = {row * rows_of(chunk), row, element * layout.samples};
+    // A chunk lies in one page, so it has one entry along each axis of the pages.
+    Shape strides(contents_.axes.size(), row * rows_of(chunk));
+    strides.push_back(row);
+    strides.push_back(element * layout.samples);
     if (layout.samples > 1) strides.push_back(element);
     return strides;
   }
@@ -84,17 +90,37 @@ class TiffVolume final : public ChunkedArray {
   }
   const Store& store() const override { return *store_; }
 
- private:
-  static ArraySpec spec_of(const Contents& contents) {
-    const TiffLayout& layout = contents.layout;
-    Shape shape = {static_cast<std::int64_t>(contents.pages), layout.height, layout.width};
-    if (layout.samples > 1) shape.push_back(layout.samples);
-    return {layout.dtype, std::move(shape)};
+  std::string axes() const override {
+    std::string letters;
+    for (const TiffAxis& axis : contents_.axes) letters += axis.name;
+    return letters + (contents_.layout.samples > 1 ? "YXS" : "YX");
   }
-  static Shape chunk_of(const TiffLayout& layout) {
-    Shape shape = {1, layout.segment_rows, layout.segment_width};
-    if (layout.samples > 1) shape.push_back(layout.samples);
+  std::string compression() const override {
+    switch (contents_.layout.compression) {
+      case TiffCompression::kNone: return "uncompressed";
+      case TiffCompression::kLzw: return "LZW";
+      case TiffCompression::kPackBits: return "PackBits";
+      case TiffCompression::kZstd: return "zstd";
+      default: return "deflate";
+    }
+  }
+
+ private:
+  static Shape shape_of(const Contents& contents, std::int64_t height, std::int64_t width, bool is_chunk) {
+    Shape shape;
+    for (const TiffAxis& axis : contents.axes)
+      shape.push_back(is_chunk ? 1 : static_cast<std::int64_t>(axis.size));
+    shape.push_back(height);
+    shape.push_back(width);
+    if (contents.layout.samples > 1) shape.push_back(contents.layout.samples);
     return shape;
+  }
+  static ArraySpec spec_of(const Contents& contents) {
+    return {contents.layout.dtype,
+            shape_of(contents, contents.layout.height, contents.layout.width, false)};
+  }
+  static Shape chunk_of(const Contents& contents) {
+    return shape_of(contents, contents.layout.segment_rows, contents.layout.segment_width, true);
   }
 
   std::uint32_t rows_of(std::uint64_t chunk) const {
@@ -121,6 +147,7 @@ class TiffVolume final : public ChunkedArray {
 struct OpenedFile {
   ObjectVersion version;
   TiffDirectories directories;
+  Result<TiffPageAxes> axes = TiffPageAxes{};
 };
 
 Result<OpenedFile> open_file(const Store& store, const std::string& key, const std::string& name) {
@@ -128,7 +155,87 @@ Result<OpenedFile> open_file(const Store& store, const std::string& key, const s
   if (!object) return std::unexpected(std::move(object).error());
   auto directories = read_tiff_directories(**object, name);
   if (!directories) return std::unexpected(std::move(directories).error());
-  return OpenedFile{(*object)->version(), std::move(*directories)};
+  auto axes = read_tiff_axes(*directories, name);
+  directories->description = {};
+  return OpenedFile{(*object)->version(), std::move(*directories), std::move(axes)};
+}
+
+constexpr const char* kSayAxes =
+    "say how the pages are to be read, as in axes=\"ZYX\" for one stack or axes={\"Z\": 30, \"C\": 2}";
+
+std::unexpected<Error> bad_axes(ErrorCode code, std::string message, const std::string& uri) {
+  return fail(code, std::move(message), {uri, -1, -1, -1});
+}
+
+// As the user says: sizes that are not given come from the metadata, or, where only one is not, from the
+// number of pages.
+Result<std::vector<TiffAxis>> given_axes(const std::vector<PageAxis>& given, const TiffPageAxes& known,
+                                         std::uint64_t pages, const std::string& uri) {
+  std::vector<TiffAxis> axes;
+  for (const PageAxis& axis : given) axes.push_back({axis.name, static_cast<std::uint64_t>(axis.size)});
+  const auto has_no_size = [](const TiffAxis& axis) { return axis.size == 0; };
+  if (std::ranges::count_if(axes, has_no_size) > 1)
+    for (TiffAxis& axis : axes)
+      if (const auto same = std::ranges::find(known.axes, axis.name, &TiffAxis::name);
+          axis.size == 0 && same != known.axes.end())
+        axis.size = same->size;
+  TiffPageAxes wanted{axes, "axes=", "", false};
+  if (const auto open = std::ranges::count_if(axes, has_no_size); open > 1) {
+    return bad_axes(ErrorCode::kInvalidArgument,
+                    fmt::format("axes=: the {} pages do not say how long the axes are; give sizes, as in "
+                                "axes={{\"Z\": 30, \"C\": 2}}",
+                                pages),
+                    uri);
+  } else if (open == 1) {
+    TiffAxis& unknown = *std::ranges::find_if(wanted.axes, has_no_size);
+    unknown.size = 1;
+    const std::uint64_t others = wanted.pages();
+    unknown.size = others <= pages ? std::max<std::uint64_t>(pages / others, 1) : 1;
+  }
+  if (wanted.pages() != pages)
+    return bad_axes(ErrorCode::kInvalidArgument,
+                    fmt::format("axes= says {} = {} pages, the file has {}", wanted.describe(),
+                                wanted.pages(), pages),
+                    uri);
+  return std::move(wanted.axes);
+}
+
+// As the metadata says, which is that of each file; one stack of all pages where it says nothing.
+Result<std::vector<TiffAxis>> stored_axes(const std::vector<OpenedFile>& files, std::uint64_t pages,
+                                          const std::vector<std::string>& keys) {
+  const std::vector<TiffAxis> one_stack = {{'Z', pages}};
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!files[i].axes) return std::unexpected(files[i].axes.error());
+    const TiffPageAxes& axes = *files[i].axes;
+    const std::uint64_t here = files[i].directories.pages;
+    if (!axes.problem.empty())
+      return bad_axes(ErrorCode::kUnsupported, fmt::format("{}; {}", axes.problem, kSayAxes), keys[i]);
+    if (axes.axes.empty() || axes.pages() == here) continue;
+    // All planes of one set, a file each, in the order of their names.
+    if (axes.several_files && axes.axes.size() == 1 && axes.pages() == pages) return one_stack;
+    return bad_axes(ErrorCode::kCorrupt,
+                    fmt::format("{} says {} = {} pages, the file has {}{}; {}", axes.told_by, axes.describe(),
+                                axes.pages(), here,
+                                axes.several_files ? " (the others are in other files)" : "", kSayAxes),
+                    keys[i]);
+  }
+  const TiffPageAxes& first = *files.front().axes;
+  if (files.size() == 1) return first.axes.empty() ? one_stack : first.axes;
+  const bool is_stack = first.axes.empty() || (first.axes.size() == 1 && first.axes.front().name != 'C');
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    const std::vector<TiffAxis>& other = files[i].axes->axes;
+    const bool is_stack_too = other.empty() || (other.size() == 1 && other.front().name != 'C');
+    if (is_stack ? !is_stack_too : other != first.axes)
+      return bad_axes(ErrorCode::kShapeMismatch,
+                      fmt::format("its pages are {}, those of {} are {}; {}",
+                                  other.empty() ? "one stack" : files[i].axes->describe(), keys.front(),
+                                  first.axes.empty() ? "one stack" : first.describe(), kSayAxes),
+                      keys[i]);
+  }
+  if (is_stack) return one_stack;
+  std::vector<TiffAxis> axes = {{'Q', files.size()}};
+  axes.insert(axes.end(), first.axes.begin(), first.axes.end());
+  return axes;
 }
 
 // A file is a few reads one after another: where the store answers late, many files wait together.
@@ -183,13 +290,17 @@ void cut_anew(Contents& contents) {
           {page + i * layout.segment_rows * layout.row_bytes(), layout.rows_of(i) * layout.row_bytes()});
 }
 
-Result<Contents> put_together(std::vector<Result<OpenedFile>> opened, const std::vector<std::string>& keys) {
-  for (auto& file : opened)
+Result<Contents> put_together(std::vector<Result<OpenedFile>> results, const std::vector<std::string>& keys,
+                              const std::string& uri, const std::vector<PageAxis>& given) {
+  std::vector<OpenedFile> opened;
+  for (auto& file : results) {
     if (!file) return std::unexpected(std::move(file).error());
+    opened.push_back(std::move(*file));
+  }
   Contents contents;
-  contents.layout = opened.front()->directories.layout;
+  contents.layout = opened.front().directories.layout;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    TiffDirectories& directories = opened[i]->directories;
+    TiffDirectories& directories = opened[i].directories;
     if (directories.layout != contents.layout)
       return fail(ErrorCode::kShapeMismatch,
                   fmt::format("the pages differ in size, type or layout from those of {}", keys.front()),
@@ -197,7 +308,7 @@ Result<Contents> put_together(std::vector<Result<OpenedFile>> opened, const std:
     if (contents.segments.size() + directories.segments.size() > kMostSegments)
       return fail(ErrorCode::kTooLarge, fmt::format("more than {} strips or tiles", kMostSegments),
                   {keys[i], -1, -1, -1});
-    contents.files.push_back({keys[i], opened[i]->version, contents.pages});
+    contents.files.push_back({keys[i], opened[i].version, contents.pages});
     contents.pages += directories.pages;
     if (i == 0)
       contents.segments = std::move(directories.segments);
@@ -209,6 +320,15 @@ Result<Contents> put_together(std::vector<Result<OpenedFile>> opened, const std:
   // A page fits this many bytes; so do they all.
   if (contents.layout.page_row_bytes() * contents.layout.height > kMostVolumeBytes / contents.pages)
     return fail(ErrorCode::kTooLarge, "the TIFF pages are too large", {keys.front(), -1, -1, -1});
+  const TiffPageAxes& known = opened.front().axes ? *opened.front().axes : TiffPageAxes{};
+  auto axes = given.empty() ? stored_axes(opened, contents.pages, keys.size() == 1 ? std::vector{uri} : keys)
+                            : given_axes(given, known, contents.pages, uri);
+  if (!axes) return std::unexpected(std::move(axes).error());
+  contents.axes = std::move(*axes);
+  if (contents.axes.size() + 3 > kMostAxes)
+    return bad_axes(ErrorCode::kUnsupported,
+                    fmt::format("{} axes of pages; at most {} are read", contents.axes.size(), kMostAxes - 3),
+                    uri);
   if (strips_stand_together(contents)) cut_anew(contents);
   return contents;
 }
@@ -216,9 +336,9 @@ Result<Contents> put_together(std::vector<Result<OpenedFile>> opened, const std:
 }  // namespace
 
 Result<ChunkedArrayPtr> open_tiff_volume(std::shared_ptr<const Store> store, const std::string& uri,
-                                         std::vector<std::string> keys) {
+                                         std::vector<std::string> keys, const std::vector<PageAxis>& axes) {
   if (keys.empty()) return fail(ErrorCode::kNotFound, "no TIFF files", {uri, -1, -1, -1});
-  auto contents = put_together(open_files(*store, uri, keys), keys);
+  auto contents = put_together(open_files(*store, uri, keys), keys, uri, axes);
   if (!contents) return std::unexpected(std::move(contents).error());
   auto decoder = TiffDecoder::make(contents->layout);
   if (!decoder) {

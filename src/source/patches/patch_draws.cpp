@@ -1,23 +1,21 @@
 #include "source/patches/patch_draws.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
-#include "base/machine.h"
 #include "base/random.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kVisitsAnEpoch = 64;  // at least: an epoch must see many places
-constexpr std::uint64_t kFewestAVisit = 4, kMostAVisit = 32;
-constexpr int kTries = 1000;  // to find a patch with enough foreground in a region
-constexpr std::size_t kMostParts = 64;
-constexpr std::size_t kRegionsKept = 1024;  // whose parts are known; more than are mixed with one another
-constexpr double kFinestWeight = 16;
+constexpr std::uint64_t kVisitsPerEpoch = 64;  // at least, so that an epoch sees many places
+constexpr std::uint64_t kFewestPerVisit = 4, kMostPerVisit = 32;
+constexpr std::uint64_t kMostRegionsListed = 1 << 24;  // 16 bytes each, for each volume and class
+constexpr std::uint64_t kAskEvery = 1 << 12;           // regions
+constexpr double kWholeShare = 0x1p60;                 // weights become whole numbers out of this
 
 Shape place_in(const PatchGrid::Region& box, Draws& draws) {
   Shape place(box.first.size());
@@ -26,173 +24,173 @@ Shape place_in(const PatchGrid::Region& box, Draws& draws) {
   return place;
 }
 
+std::unexpected<Error> bad_option(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+bool is_weight(double weight) { return std::isfinite(weight) && weight >= 0; }
+
+Status check_options(const PatchOptions& options, std::size_t volumes) {
+  if (!(options.min_foreground >= 0 && options.min_foreground <= 1))
+    return bad_option(fmt::format("min_foreground={}: a share from 0 to 1", options.min_foreground));
+  if (!options.volume_weights.empty() && options.volume_weights.size() != volumes)
+    return bad_option(fmt::format("{} weights for {} volumes", options.volume_weights.size(), volumes));
+  for (const double weight : options.volume_weights)
+    if (!is_weight(weight))
+      return bad_option(fmt::format("weights: {} is not a finite number from 0 on", weight));
+  double sum = 0;
+  for (const auto& [value, weight] : options.class_weights) {
+    if (!is_weight(weight))
+      return bad_option(
+          fmt::format("class_weights: {} of class {} is not a finite number from 0 on", weight, value));
+    sum += weight;
+  }
+  if (!options.class_weights.empty() && !(sum > 0 && std::isfinite(sum)))
+    return bad_option("class_weights: the weights sum to nothing, or to more than a number holds");
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<const PatchDraws>> PatchDraws::make(const PatchVolumes& volumes,
                                                            const PatchOptions& options) {
-  if (!(options.min_foreground >= 0 && options.min_foreground <= 1))
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("min_foreground={}: a share from 0 to 1", options.min_foreground));
+  PENSTOCK_CHECK(check_options(options, volumes.volumes().size()));
+  auto sets = find_place_sets(volumes, options);
+  if (!sets) return std::unexpected(std::move(sets).error());
   std::unique_ptr<PatchDraws> draws(new PatchDraws(volumes));
   draws->per_epoch_ = options.per_epoch;
-  draws->per_visit_ = std::clamp(options.per_epoch / kVisitsAnEpoch, kFewestAVisit, kMostAVisit);
-  draws->divide();
-  if (options.min_foreground > 0) PENSTOCK_CHECK(draws->find_foreground(options));
+  draws->per_visit_ = std::clamp(options.per_epoch / kVisitsPerEpoch, kFewestPerVisit, kMostPerVisit);
+  PENSTOCK_CHECK(draws->find_strata(std::move(*sets), options));
+  PENSTOCK_CHECK(draws->divide_draws(options));
   return draws;
 }
 
-void PatchDraws::divide() {
+Shape PatchDraws::region_edge(const PatchVolume& volume, bool is_listed) const {
   const Shape& patch = volumes_.patch();
-  std::vector<double> places;  // of a region, by volume
-  for (const PatchVolume& volume : volumes_.volumes()) {
-    const Shape& chunk = volumes_.arrays()[volume.image]->chunk_shape();
-    Shape edge(patch.size());
-    for (std::size_t d = 0; d < patch.size(); ++d)
-      edge[d] = std::max<std::int64_t>(1, std::max(patch[d], chunk[chunk.size() - patch.size() + d]) / 2);
-    first_region_.push_back(regions_);
-    const std::uint64_t regions = volume.grid.regions(edge);
-    places.push_back(static_cast<double>(volume.grid.size()) / static_cast<double>(regions));
-    regions_ += regions;
-    edges_.push_back(std::move(edge));
-  }
-  // A region with twice the places has twice the turns.
-  const double fewest = std::ranges::min(places);
-  std::uint64_t divisor = 0;
-  for (const double count : places) {
-    weights_.push_back(static_cast<std::uint64_t>(std::llround(kFinestWeight * count / fewest)));
-    divisor = std::gcd(divisor, weights_.back());
-  }
-  for (std::uint64_t& weight : weights_) weight /= divisor;
-  turns_ = {0};
-  for (std::size_t v = 0; v < weights_.size(); ++v) {
-    const std::uint64_t end = v + 1 < first_region_.size() ? first_region_[v + 1] : regions_;
-    turns_.push_back(turns_.back() + (end - first_region_[v]) * weights_[v]);
-  }
+  const Shape& chunk = volumes_.arrays()[volume.image]->chunk_shape();
+  Shape edge(patch.size());
+  for (std::size_t d = 0; d < patch.size(); ++d)
+    edge[d] = std::max<std::int64_t>(1, std::max(patch[d], chunk[chunk.size() - patch.size() + d]) / 2);
+  // Tables of regions have a bounded size.
+  while (is_listed && volume.grid.regions(edge) > kMostRegionsListed)
+    for (std::int64_t& extent : edge) extent *= 2;
+  return edge;
 }
 
-std::size_t PatchDraws::volume_of(std::uint64_t region) const {
-  const auto after = std::ranges::upper_bound(first_region_, region);
-  return static_cast<std::size_t>(after - first_region_.begin()) - 1;
+Shape PatchDraws::centre_of(const Shape& origin) const {
+  Shape centre = origin;
+  for (std::size_t d = 0; d < centre.size(); ++d) centre[d] += volumes_.patch()[d] / 2;
+  return centre;
 }
 
-std::uint64_t PatchDraws::sample_at(std::size_t volume, const Shape& origin) const {
-  const PatchVolume& owner = volumes_.volumes()[volume];
-  return owner.first_sample + owner.grid.number_of(origin);
+Status PatchDraws::count_places(Stratum& stratum, const PatchOptions& options) const {
+  const PatchVolume& volume = volumes_.volumes()[stratum.set.volume];
+  stratum.edge = region_edge(volume, stratum.set.centres.has_value());
+  if (!stratum.set.centres) {
+    stratum.places = volume.grid.size();
+    return {};
+  }
+  const std::uint64_t regions = volume.grid.regions(stratum.edge);
+  for (std::uint64_t number = 0; number < regions; ++number) {
+    if (number % kAskEvery == 0 && options.progress && !options.progress(0))
+      return fail(ErrorCode::kStopped, "counting places for patches was stopped",
+                  {volumes_.arrays()[volume.image]->uri(), -1, -1, -1});
+    const PatchGrid::Region region = volume.grid.region(number, stratum.edge);
+    const std::uint64_t count = stratum.set.centres->count(centre_of(region.first), region.size);
+    if (count == 0) continue;
+    stratum.regions.push_back(number);
+    stratum.ends.push_back(stratum.places += count);
+  }
+  return {};
 }
 
-Status PatchDraws::find_foreground(const PatchOptions& options) {
-  double elements = 1;
-  for (const std::int64_t extent : volumes_.patch()) elements *= static_cast<double>(extent);
-  least_foreground_ =
-      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::ceil(options.min_foreground * elements)));
-  for (const PatchVolume& volume : volumes_.volumes()) {
-    ForegroundOptions how;
-    how.axes = static_cast<int>(volumes_.patch().size());
-    how.threads = static_cast<int>(usable_cpus());
-    if (options.progress)
-      how.progress = [&](std::uint64_t done, std::uint64_t) { return options.progress(done); };
-    auto map = ForegroundMap::make(*volumes_.arrays()[volume.label], how);
-    if (!map) return std::unexpected(std::move(map).error());
-    foreground_.push_back(std::move(*map));
+Status PatchDraws::find_strata(std::vector<PlaceSet> sets, const PatchOptions& options) {
+  std::vector<std::uint64_t> places_of_class(std::max<std::size_t>(1, options.class_weights.size()));
+  for (PlaceSet& set : sets) {
+    Stratum stratum;
+    stratum.set = std::move(set);
+    PENSTOCK_CHECK(count_places(stratum, options));
+    places_of_class[stratum.set.class_number] += stratum.places;
+    if (stratum.places > 0) strata_.push_back(std::move(stratum));
   }
-  for (std::uint64_t region = 0; region < regions_; ++region) {
-    const std::size_t volume = volume_of(region);
-    if (const auto place = first_place(parts_with_foreground(region, volume), volume))
-      live_.push_back({region, *place});
-  }
-  if (live_.empty())
+  const Where where{volumes_.arrays()[volumes_.volumes().front().image]->uri(), -1, -1, -1};
+  for (std::size_t i = 0; i < options.class_weights.size(); ++i)
+    if (options.class_weights[i].second > 0 && places_of_class[i] == 0)
+      return fail(ErrorCode::kNotFound,
+                  fmt::format("class_weights: no patch of size={} that is allowed has label {} at its centre",
+                              volumes_.patch(), options.class_weights[i].first),
+                  where);
+  if (!strata_.empty()) return {};
+  if (options.min_foreground > 0)
     return fail(
         ErrorCode::kNotFound,
         fmt::format("no patch was found with min_foreground={} of its labels not 0", options.min_foreground),
         {volumes_.arrays()[volumes_.volumes().front().label]->uri(), -1, -1, -1});
-  turns_ = {0};
-  for (const Live& live : live_) turns_.push_back(turns_.back() + weights_[volume_of(live.region)]);
+  return fail(ErrorCode::kNotFound, "the mask is 0 at the centre of every patch that fits", where);
+}
+
+Status PatchDraws::divide_draws(const PatchOptions& options) {
+  const auto volume_weight = [&](const Stratum& stratum) {
+    return options.volume_weights.empty() ? static_cast<double>(stratum.places)
+                                          : options.volume_weights[stratum.set.volume];
+  };
+  const std::size_t classes = std::max<std::size_t>(1, options.class_weights.size());
+  std::vector<double> weight_of_class(classes, 1), sum_of_volumes(classes, 0);
+  for (std::size_t i = 0; i < options.class_weights.size(); ++i)
+    weight_of_class[i] = options.class_weights[i].second;
+  double sum_of_classes = 0;
+  for (const double weight : weight_of_class) sum_of_classes += weight;
+  for (const Stratum& stratum : strata_) sum_of_volumes[stratum.set.class_number] += volume_weight(stratum);
+  for (std::size_t i = 0; i < classes; ++i)
+    if (weight_of_class[i] > 0 && !(sum_of_volumes[i] > 0 && std::isfinite(sum_of_volumes[i])))
+      return bad_option("weights: the volumes that have places for patches all have weight 0");
+  const bool is_by_places = options.volume_weights.empty() && options.class_weights.empty();
+  std::uint64_t end = 0;
+  for (Stratum& stratum : strata_) {
+    const std::size_t number = stratum.set.class_number;
+    stratum.share = is_by_places
+                        ? stratum.places
+                        : static_cast<std::uint64_t>(std::llround(
+                              kWholeShare * (weight_of_class[number] / sum_of_classes) *
+                              (sum_of_volumes[number] > 0 ? volume_weight(stratum) / sum_of_volumes[number] : 0)));
+    stratum.end = end += stratum.share;
+    const PatchVolume& volume = volumes_.volumes()[stratum.set.volume];
+    if (stratum.share > 0)
+      visits_ += stratum.set.centres ? stratum.regions.size() : volume.grid.regions(stratum.edge);
+  }
+  if (end == 0) return bad_option("weights: they leave no place for patches");
   return {};
 }
 
-// Could any patch that begins in the box have enough? Of a box of one place: has it?
-bool PatchDraws::has_foreground(const PatchGrid::Region& box, std::size_t volume) const {
-  Shape reach(box.size.size());
-  for (std::size_t d = 0; d < reach.size(); ++d) reach[d] = box.size[d] - 1 + volumes_.patch()[d];
-  return foreground_[volume].count(box.first, reach) >= least_foreground_;
-}
-
-// Cuts the region in halves and drops those that cannot have enough, until what is left is small or many.
-PatchDraws::Parts PatchDraws::parts_with_foreground(std::uint64_t number, std::size_t volume) const {
-  const PatchGrid& grid = volumes_.volumes()[volume].grid;
-  std::vector<PatchGrid::Region> parts = {grid.region(number - first_region_[volume], edges_[volume])};
-  if (!has_foreground(parts.front(), volume)) return {};
-  const auto longest = [](const PatchGrid::Region& part) { return std::ranges::max(part.size); };
-  while (parts.size() < kMostParts) {
-    const auto largest = std::ranges::max_element(parts, {}, longest);
-    if (longest(*largest) == 1) break;
-    PatchGrid::Region low = *largest, high = *largest;
-    parts.erase(largest);
-    const auto axis = static_cast<std::size_t>(std::ranges::max_element(low.size) - low.size.begin());
-    low.size[axis] /= 2;
-    high.first[axis] += low.size[axis];
-    high.size[axis] -= low.size[axis];
-    for (PatchGrid::Region* half : {&low, &high})
-      if (has_foreground(*half, volume)) parts.push_back(std::move(*half));
-    if (parts.empty()) return {};
-  }
-  Parts found{std::move(parts), {}};
-  std::uint64_t places = 0;
-  for (const PatchGrid::Region& box : found.boxes) found.ends.push_back(places += element_count(box.size));
-  return found;
-}
-
-std::shared_ptr<const PatchDraws::Parts> PatchDraws::parts_of(std::uint64_t region,
-                                                              std::size_t volume) const {
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = parts_.find(region); known != parts_.end()) return known->second;
-  }
-  auto found = std::make_shared<const Parts>(parts_with_foreground(region, volume));
-  const std::lock_guard lock(mutex_);
-  if (parts_.emplace(region, found).second) oldest_.push_back(region);
-  if (oldest_.size() > kRegionsKept) {
-    parts_.erase(oldest_.front());
-    oldest_.pop_front();
-  }
-  return found;
-}
-
-std::optional<std::uint64_t> PatchDraws::first_place(const Parts& parts, std::size_t volume) const {
-  for (const PatchGrid::Region& part : parts.boxes) {
-    PatchGrid::Region one{part.first, Shape(part.size.size(), 1)};
-    for (std::uint64_t place = 0; place < element_count(part.size); ++place) {
-      std::uint64_t rest = place;
-      for (std::size_t d = part.size.size(); d-- > 0;) {
-        const auto extent = static_cast<std::uint64_t>(part.size[d]);
-        one.first[d] = part.first[d] + static_cast<std::int64_t>(rest % extent);
-        rest /= extent;
-      }
-      if (has_foreground(one, volume)) return sample_at(volume, one.first);
-    }
-  }
-  return std::nullopt;
-}
-
-std::uint64_t PatchDraws::draw(std::uint64_t turn, std::uint64_t key) const {
+std::uint64_t PatchDraws::draw(std::uint64_t point, std::uint64_t key) const {
+  using Wide = unsigned __int128;
+  const auto at = static_cast<std::uint64_t>(Wide{point} * strata_.back().end >> 64);
+  const Stratum& stratum = *std::ranges::upper_bound(strata_, at, {}, &Stratum::end);
+  const auto rank = static_cast<std::uint64_t>(Wide{at - (stratum.end - stratum.share)} * stratum.places /
+                                               stratum.share);
+  const PatchVolume& volume = volumes_.volumes()[stratum.set.volume];
   Draws draws(key, 0, 0);
-  const auto after = static_cast<std::size_t>(std::ranges::upper_bound(turns_, turn) - turns_.begin()) - 1;
-  if (live_.empty()) {
-    const std::uint64_t number = (turn - turns_[after]) / weights_[after];
-    const PatchGrid::Region region = volumes_.volumes()[after].grid.region(number, edges_[after]);
-    return sample_at(after, place_in(region, draws));
+  if (!stratum.set.centres)
+    return volume.first_sample +
+           volume.grid.number_of(place_in(volume.grid.region_at(rank, stratum.edge), draws));
+  const auto found =
+      static_cast<std::size_t>(std::ranges::upper_bound(stratum.ends, rank) - stratum.ends.begin());
+  const PatchGrid::Region region = volume.grid.region(stratum.regions[found], stratum.edge);
+  const std::uint64_t count = stratum.ends[found] - (found > 0 ? stratum.ends[found - 1] : 0);
+  Shape origin = stratum.set.centres->nth(centre_of(region.first), region.size, draws.below(count));
+  for (std::size_t d = 0; d < origin.size(); ++d) origin[d] -= volumes_.patch()[d] / 2;
+  return volume.first_sample + volume.grid.number_of(origin);
+}
+
+std::uint64_t PatchDraws::fingerprint() const {
+  std::uint64_t hash = 0;
+  for (const Stratum& stratum : strata_) {
+    for (const std::uint64_t number : {std::uint64_t{stratum.set.volume}, stratum.places, stratum.share})
+      hash = mix64(hash ^ number);
+    for (std::size_t i = 0; i < stratum.regions.size(); ++i)
+      hash = mix64(hash ^ stratum.regions[i] ^ mix64(stratum.ends[i]));
   }
-  const Live& live = live_[after];
-  const std::size_t volume = volume_of(live.region);
-  const auto parts = parts_of(live.region, volume);
-  for (int attempt = 0; attempt < kTries; ++attempt) {
-    const std::uint64_t place = draws.below(parts->ends.back());
-    const auto part =
-        static_cast<std::size_t>(std::ranges::upper_bound(parts->ends, place) - parts->ends.begin());
-    const PatchGrid::Region one{place_in(parts->boxes[part], draws), Shape(volumes_.patch().size(), 1)};
-    if (has_foreground(one, volume)) return sample_at(volume, one.first);
-  }
-  return live.sample;
+  return hash;
 }
 
 }  // namespace penstock

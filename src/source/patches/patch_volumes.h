@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "penstock/arrays.h"
-#include "source/chunked_array.h"
+#include "source/patches/open_volume.h"
 #include "source/patches/patch_grid.h"
 
 namespace penstock {
@@ -14,19 +14,30 @@ namespace penstock {
 struct PatchVolume {
   std::size_t image = 0;  // in the arrays
   std::size_t label = 0;  // likewise, where there are labels
+  ChunkedArrayPtr mask;   // nullptr: none
   PatchGrid grid;
+  bool is_filtered = false;         // samples are only those places of the grid that `kept` has
+  std::vector<std::uint64_t> kept;  // numbers of places of the grid
   std::uint64_t first_sample = 0;
+
+  std::uint64_t places() const { return is_filtered ? kept.size() : grid.size(); }
 };
 
 class PatchVolumes {
  public:
-  // Fails where volumes are smaller than a patch, or differ in type or in their leading axes.
-  static Result<PatchVolumes> make(std::vector<ChunkedArrayPtr> images, std::vector<ChunkedArrayPtr> labels,
-                                   const PatchOptions& options);
+  // Fails where volumes are smaller than a patch, or differ in type or in their leading axes. One mask may
+  // serve all volumes.
+  static Result<PatchVolumes> make(const std::vector<Volume>& images, const std::vector<Volume>& labels,
+                                   const std::vector<Volume>& masks, const PatchOptions& options);
+
+  // Keeps only these places of each volume's grid.
+  void keep_places(std::vector<std::vector<std::uint64_t>> kept);
 
   std::uint64_t size() const { return size_; }
   const std::vector<ChunkedArrayPtr>& arrays() const { return arrays_; }
   const std::vector<PatchVolume>& volumes() const { return volumes_; }
+  // nullptr: values of the array are as they are stored.
+  const ValueCoding* coding_of(std::size_t array) const { return codings_[array].get(); }
   const PatchVolume& volume_of(std::uint64_t sample) const;
   std::size_t number_of(const PatchVolume& volume) const {
     return static_cast<std::size_t>(&volume - volumes_.data());
@@ -39,7 +50,9 @@ class PatchVolumes {
 
  private:
   std::vector<ChunkedArrayPtr> arrays_;
+  std::vector<std::shared_ptr<const ValueCoding>> codings_;  // of the arrays
   std::vector<PatchVolume> volumes_;
+  DType image_type_ = DType::kUInt8, label_type_ = DType::kUInt8;  // decoded
   Shape patch_;
   std::uint64_t size_ = 0;
 };

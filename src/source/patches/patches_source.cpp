@@ -31,6 +31,11 @@ class PatchesSource final : public Source {
     }
     for (const std::int64_t extent : volumes_.patch())
       fingerprint_ = mix64(fingerprint_ ^ static_cast<std::uint64_t>(extent));
+    for (const PatchVolume& volume : volumes_.volumes()) {
+      for (const std::int64_t first : volume.grid.first())
+        fingerprint_ = mix64(fingerprint_ ^ static_cast<std::uint64_t>(first));
+      for (const std::uint64_t place : volume.kept) fingerprint_ = mix64(fingerprint_ ^ place);
+    }
     fingerprint_ = mix64(fingerprint_ ^ volumes_.size());
   }
 
@@ -38,6 +43,7 @@ class PatchesSource final : public Source {
     auto draws = PatchDraws::make(volumes_, options);
     if (!draws) return std::unexpected(std::move(draws).error());
     draws_ = std::move(*draws);
+    fingerprint_ = mix64(fingerprint_ ^ draws_->fingerprint());
     return {};
   }
 
@@ -79,6 +85,7 @@ class PatchesSource final : public Source {
     const Shape& shape = layouts_[field].spec.shape;
     ArrayBox box;
     box.array = field == kImage ? volume.image : volume.label;
+    box.coding = volumes_.coding_of(box.array);
     std::int64_t stride = 1;
     const std::size_t lead = shape.size() - origin.size();
     for (std::size_t d = shape.size(); d-- > 0;) {
@@ -110,26 +117,63 @@ class PatchesSource final : public Source {
   std::uint64_t fingerprint_ = 0, stored_bytes_ = 0;
 };
 
+std::unexpected<Error> bad_option(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+Status check_options(const PatchOptions& options) {
+  const bool is_random = options.per_epoch > 0;
+  if (options.labels.empty() && options.min_foreground > 0)
+    return bad_option("min_foreground needs labels to count in");
+  if (options.labels.empty() && !options.class_weights.empty())
+    return bad_option("class_weights needs labels to find the classes in");
+  if (!is_random && options.min_foreground > 0)
+    return bad_option("min_foreground is for random patches; a grid covers everything");
+  if (!is_random && (!options.class_weights.empty() || !options.volume_weights.empty()))
+    return bad_option("weights and class_weights are for random patches; a grid has every patch once");
+  if (is_random && !options.overlap.empty())
+    return bad_option("overlap is for a grid; random patches overlap as they fall");
+  return {};
+}
+
+// What is stored is looked at when places are chosen, and what it means when it is delivered.
+Status check_labels(const std::vector<Volume>& labels, const PatchOptions& options) {
+  if (options.min_foreground == 0 && options.class_weights.empty()) return {};
+  for (const Volume& volume : labels)
+    if (volume.coding)
+      return fail(ErrorCode::kUnsupported,
+                  "labels with a scale_factor or add_offset are no classes; min_foreground and class_weights "
+                  "want integers (decode_cf=False takes them as they are stored)",
+                  {volume.array->uri(), -1, -1, -1});
+  return {};
+}
+
 }  // namespace
 
 Result<SourcePtr> open_patches(const std::vector<std::string>& volumes, const PatchOptions& options) {
-  if (volumes.empty()) return fail(ErrorCode::kInvalidArgument, "no volumes");
-  if (options.labels.empty() && options.min_foreground > 0)
-    return fail(ErrorCode::kInvalidArgument, "min_foreground needs labels to count in");
-  if (options.per_epoch == 0 && options.min_foreground > 0)
-    return fail(ErrorCode::kInvalidArgument,
-                "min_foreground is for random patches; a grid covers everything");
-  if (options.per_epoch > 0 && !options.overlap.empty())
-    return fail(ErrorCode::kInvalidArgument, "overlap is for a grid; random patches overlap as they fall");
-  std::vector<ChunkedArrayPtr> images, labels;
-  for (const auto& [uris, arrays] : {std::pair(&volumes, &images), std::pair(&options.labels, &labels)})
-    for (const std::string& uri : *uris) {
-      auto array = open_volume(uri, options.missing == MissingChunk::kError);
-      if (!array) return std::unexpected(std::move(array).error());
-      arrays->push_back(std::move(*array));
+  if (volumes.empty()) return bad_option("no volumes");
+  PENSTOCK_CHECK(check_options(options));
+  std::vector<Volume> images, labels, masks;
+  const auto open_all = [&](const std::vector<std::string>& uris, VolumeUse use,
+                            std::vector<Volume>& out) -> Status {
+    for (const std::string& uri : uris) {
+      auto volume = open_volume(uri, use, options);
+      if (!volume) return std::unexpected(std::move(volume).error());
+      out.push_back(std::move(*volume));
     }
-  auto made = PatchVolumes::make(std::move(images), std::move(labels), options);
+    return {};
+  };
+  PENSTOCK_CHECK(open_all(volumes, VolumeUse::kImage, images));
+  PENSTOCK_CHECK(open_all(options.labels, VolumeUse::kLabel, labels));
+  PENSTOCK_CHECK(open_all(options.masks, VolumeUse::kMask, masks));
+  PENSTOCK_CHECK(check_labels(labels, options));
+  auto made = PatchVolumes::make(images, labels, masks, options);
   if (!made) return std::unexpected(std::move(made).error());
+  if (options.per_epoch == 0 && !masks.empty()) {
+    auto kept = grid_places_in_masks(*made, options);
+    if (!kept) return std::unexpected(std::move(kept).error());
+    made->keep_places(std::move(*kept));
+  }
   std::string uri = volumes.front();
   if (volumes.size() > 1) uri += fmt::format(" and {} more", volumes.size() - 1);
   auto source = std::make_shared<PatchesSource>(std::move(uri), std::move(*made), !options.labels.empty());
