@@ -72,7 +72,7 @@ bool read_day(DateReader& reader, WrittenDate& out) {
     out.resolution = DateResolution::kDay;
     return !is_negative;
   }
-  const auto year = reader.number(6);
+  const auto year = reader.number(5);  // six digits would be a month without its hyphen
   if (!year) return false;
   out.date.year = is_negative ? -*year : *year;
   if (!reader.skip("-")) return true;
