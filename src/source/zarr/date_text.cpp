@@ -72,7 +72,7 @@ bool read_day(DateReader& reader, WrittenDate& out) {
     out.resolution = DateResolution::kDay;
     return !is_negative;
   }
-  const auto year = reader.number(6);
+  const auto year = reader.number(5);  // six digits would be a month without its hyphen
   if (!year) return false;
   out.date.year = is_negative ? -*year : *year;
   if (!reader.skip("-")) return true;
@@ -149,9 +149,10 @@ std::optional<WrittenDate> read_date(std::string_view text) {
   reader.skip_spaces();
   WrittenDate written;
   if (!read_day(reader, written)) return std::nullopt;
-  if (written.resolution == DateResolution::kDay && (reader.skip("Tt") || reader.front() == ' ')) {
+  if (written.resolution == DateResolution::kDay) {
+    const bool must_have_time = reader.skip("Tt");
     reader.skip_spaces();
-    if (is_digit(reader.front()) && !read_time(reader, written)) return std::nullopt;
+    if ((must_have_time || is_digit(reader.front())) && !read_time(reader, written)) return std::nullopt;
     reader.skip_spaces();
   }
   const bool may_have_zone = written.resolution >= DateResolution::kDay;
