@@ -400,9 +400,13 @@ class _Epoch:
     def __next__(self) -> Any:
         try:
             return self._loader._next_batch(self._core)
-        except BaseException as error:
-            if isinstance(error, (StopIteration, Error)):
-                self._loader._running.discard(self)
+        except StopIteration:
+            self._loader._running.discard(self)
+            raise
+        except Error:
+            self._loader._running.discard(self)
+            if _program_ends:  # a thread that nobody waits for has nobody to tell
+                raise StopIteration from None
             raise
 
     def __len__(self) -> int:
@@ -506,5 +510,14 @@ def _checked_state(state: Any) -> dict[str, int]:
     return {name: whole_number(f"state: {name}", value, 0, 2**64 - 1) for name, value in state.items()}
 
 
-atexit.register(_core.close_all_loaders)
+_program_ends = False
+
+
+def _end() -> None:
+    global _program_ends
+    _program_ends = True
+    _core.close_all_loaders()
+
+
+atexit.register(_end)
 os.register_at_fork(after_in_child=_core.abandon_all_loaders)

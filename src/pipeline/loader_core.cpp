@@ -200,7 +200,7 @@ Result<std::shared_ptr<EpochRecord>> LoaderCore::start_epoch() {
 // Books the end of an epoch, however it came.
 LoaderCore::Ended LoaderCore::end_epoch(EpochRecord& record) {
   record.is_over = true;
-  finished_.push_back({record.number, stats_of(record)});
+  finished_.push_back(finished(record));
   std::erase_if(running_, [&](const auto& other) { return other.get() == &record; });
   return {std::exchange(record.engine, nullptr), record.run};
 }
@@ -427,16 +427,20 @@ Status LoaderCore::load_state(const LoaderState& state) {
 
 // ---- what it took
 
-EpochStats LoaderCore::stats_of(const EpochRecord& record) const {
-  EpochStats stats = record.stats;
-  if (record.engine && record.run) {
-    const WorkerStats spent = record.engine->scheduler.spent_on(*record.run);
-    stats.stages = spent.stages;
-    stats.cache = spent.cache;
-  }
-  stats.stages[static_cast<std::size_t>(Stage::kDeliver)] = record.deliver;
-  if (stats.seconds == 0) stats.seconds = seconds_between(record.began, Clock::now());
-  return stats;
+LoaderCore::FinishedEpoch LoaderCore::finished(const EpochRecord& record) {
+  FinishedEpoch epoch{record.number, record.stats, record.run->spent};
+  epoch.stats.stages[static_cast<std::size_t>(Stage::kDeliver)] = record.deliver;
+  if (epoch.stats.seconds == 0) epoch.stats.seconds = seconds_between(record.began, Clock::now());
+  return epoch;
+}
+
+EpochStats LoaderCore::FinishedEpoch::all() const {
+  const WorkerStats workers = spent->sum();
+  EpochStats sum = stats;
+  for (std::size_t i = 0; i < kStages; ++i)
+    if (i != static_cast<std::size_t>(Stage::kDeliver)) sum.stages[i] = workers.stages[i];
+  sum.cache = workers.cache;
+  return sum;
 }
 
 LoaderStats LoaderCore::stats() const {
@@ -458,9 +462,9 @@ LoaderStats LoaderCore::stats() const {
   stats.cache = workers.cache;
   stats.first_batch_seconds = first_batch_seconds_;
   std::vector<FinishedEpoch> epochs = finished_;
-  for (const auto& record : running_) epochs.push_back({record->number, stats_of(*record)});
+  for (const auto& record : running_) epochs.push_back(finished(*record));
   std::ranges::sort(epochs, {}, &FinishedEpoch::number);
-  for (FinishedEpoch& epoch : epochs) stats.epochs.push_back(std::move(epoch.stats));
+  for (const FinishedEpoch& epoch : epochs) stats.epochs.push_back(epoch.all());
   stats.errors = errors_;
   stats.queue_capacity = prefetch_;
   stats.memory_budget = ledger_->budget();

@@ -63,6 +63,13 @@ class LoaderCore {
     void cancel() const { engine->scheduler.cancel(*run); }
   };
 
+  struct FinishedEpoch {
+    std::uint64_t number = 0;
+    EpochStats stats;
+    std::shared_ptr<const EpochSpending> spent;
+    EpochStats all() const;
+  };
+
   void adopt(const std::shared_ptr<Engine>& engine);
   Result<std::shared_ptr<Engine>> current_engine();
   Status check_carries_one_more(const Engine& engine) const;
@@ -73,7 +80,7 @@ class LoaderCore {
   Status count(EpochRecord& record, const FinishedBatch& batch);
   std::uint64_t epoch_positions() const;
   RankSlice slice_from(std::uint64_t position, std::uint64_t size) const;
-  EpochStats stats_of(const EpochRecord& record) const;
+  static FinishedEpoch finished(const EpochRecord& record);
 
   const SourcePtr source_;
   const std::vector<BatchField> sample_fields_;
@@ -94,10 +101,6 @@ class LoaderCore {
 
   std::uint64_t started_ = 0;
   std::vector<std::shared_ptr<EpochRecord>> running_;
-  struct FinishedEpoch {
-    std::uint64_t number = 0;
-    EpochStats stats;
-  };
   std::vector<FinishedEpoch> finished_;
   Counts totals_;
   StageStats deliver_;

@@ -45,6 +45,23 @@ struct OpenBatch {
   bool is_ready() const { return is_made() && is_complete; }
 };
 
+// What workers spent on an epoch. Outlives it: they may be at work when it is given up. Thread-safe.
+class EpochSpending {
+ public:
+  void add(const WorkerStats& more) {
+    const std::lock_guard lock(mutex_);
+    sum_ += more;
+  }
+  WorkerStats sum() const {
+    const std::lock_guard lock(mutex_);
+    return sum_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  WorkerStats sum_;
+};
+
 // Guarded by the scheduler's mutex, but for the task, which never changes, and the reads, which are
 // thread-safe and stay until no worker is at work on the epoch.
 struct RunningEpoch {
@@ -59,7 +76,7 @@ struct RunningEpoch {
   bool is_cancelled = false;
   bool is_out_of_memory = false;  // not one batch could be opened
   bool is_refused = false;        // other epochs hold the memory that its next batch needs
-  WorkerStats spent;
+  const std::shared_ptr<EpochSpending> spent = std::make_shared<EpochSpending>();
   std::condition_variable batch_ready;
 
   bool is_handed_out() const { return batches.empty() && next_to_open >= to_open; }

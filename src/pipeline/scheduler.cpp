@@ -147,11 +147,6 @@ WorkerStats Scheduler::worker_stats() const {
   return sum;
 }
 
-WorkerStats Scheduler::spent_on(const RunningEpoch& run) const {
-  const std::lock_guard lock(mutex_);
-  return run.spent;
-}
-
 void Scheduler::work(unsigned number) {
   is_worker = true;
   WorkerCounters& counters = counters_[number];
@@ -182,9 +177,9 @@ void Scheduler::work(unsigned number) {
     make_samples(*claim, worker);
     const double seconds = seconds_between(since, Clock::now());
     const WorkerStats now = counters.read();
-    lock.lock();
-    claim->run->spent += now - before;
+    claim->run->spent->add(now - before);
     before = now;
+    lock.lock();
     --claim->run->workers;
     --claim->batch->workers;
     finish_claim(*claim, seconds);

@@ -84,8 +84,6 @@ class Scheduler {
   std::size_t epochs() const;
   std::uint64_t ready_batches() const;
   WorkerStats worker_stats() const;
-  // What workers spent on this epoch.
-  WorkerStats spent_on(const RunningEpoch& run) const;
 
  private:
   using RunPtr = std::shared_ptr<RunningEpoch>;

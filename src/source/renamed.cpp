@@ -47,6 +47,7 @@ class RenamedSource final : public Source {
   std::uint64_t reading(std::size_t field) const override { return source_->reading(field); }
   const std::vector<std::string>& classes() const override { return source_->classes(); }
   const LeftOutFiles* left_out() const override { return source_->left_out(); }
+  std::uint64_t windows_left_out() const override { return source_->windows_left_out(); }
   std::uint64_t fingerprint() const override { return source_->fingerprint(); }
   std::uint64_t stored_bytes() const override { return source_->stored_bytes(); }
   std::uint64_t stored_bytes_of(std::uint64_t sample) const override {

@@ -374,9 +374,9 @@ def test_after_an_error_the_next_epoch_can_be_tried(flat):
     with ps.Loader(ps.ImageFolder(flat), batch_size=4, output="numpy") as loader:
         epoch = iter(loader)
         next(epoch)
-        with pytest.raises(ps.Error):
-            next(epoch)
-        assert list(epoch) == []
+        for _ in range(2):
+            with pytest.raises(ps.Error):
+                next(epoch)
         with pytest.raises(ps.Error):
             drain(loader)
         assert loader.stats()["failed"] == 8

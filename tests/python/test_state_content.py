@@ -2,7 +2,6 @@
 
 import logging
 import os
-import pathlib
 import shutil
 
 import numpy as np
@@ -10,7 +9,8 @@ import pytest
 
 import penstock as ps
 from http_faults import serve
-from test_iterators import make_images, make_patches, make_shard, make_zarr
+from PIL import Image
+from test_iterators import make_patches, make_shard, make_zarr
 
 
 def make_npy(folder):
@@ -18,10 +18,20 @@ def make_npy(folder):
     return folder / "numbers.npy"
 
 
-# How the source is made in a folder, and which file to change, where.
+def make_images(folder, seed=3):
+    """Without compression: other pixels take as many bytes."""
+    generator = np.random.default_rng(seed)
+    (folder / "images" / "a").mkdir(parents=True, exist_ok=True)
+    for i in range(24):
+        image = Image.fromarray(generator.integers(0, 255, (20, 30, 3), np.uint8))
+        image.save(folder / "images" / "a" / f"{i:03}.png", compress_level=0)
+    return folder / "images"
+
+
+# How the source is made in a folder, and where it is.
 KINDS = {
     "npy": (make_npy, "numbers.npy"),
-    "images": (make_images, "images/a/000.png"),
+    "images": (make_images, "images"),
     "tar": (make_shard, "shard.tar"),
     "tar.gz": (lambda folder: make_shard(folder, compressed=True), "shard.tar.gz"),
     "zarr": (make_zarr, "store.zarr"),
@@ -53,10 +63,7 @@ def other_values(kind, folder):
     if kind == "npy":
         np.save(folder / "numbers.npy", np.arange(6000, dtype=np.int64).reshape(100, 60) + 1)
     elif kind == "images":
-        for path in (folder / "images").rglob("*.png"):
-            data = bytearray(path.read_bytes())
-            data[60:-16] = bytes(len(data[60:-16]))
-            path.write_bytes(data)
+        make_images(folder, seed=4)
     elif kind in ("tar", "tar.gz"):
         import gzip
         path = folder / KINDS[kind][1]
@@ -86,7 +93,7 @@ def test_a_copy_elsewhere_is_the_same_data(folders, kind):
         os.utime(path, (1, 1))
     make_again = {"zarr": lambda: ps.Zarr(str(there / "store.zarr"), variables=["t"], sample_dim=0),
                   "patches": lambda: ps.Patches(str(there / "volume.npy"), size=(8, 8, 8), per_epoch=40)}
-    source = make_again.get(kind, lambda: there / KINDS[kind][1].split("/")[0])()
+    source = make_again.get(kind, lambda: there / KINDS[kind][1])()
     load(source, state, threads=3, rank=1, world_size=2)
     assert state_of(source)["content"] == state["content"]
 
@@ -99,10 +106,9 @@ def test_other_values_of_the_same_keys_and_sizes_are_refused(folders, kind):
     source = make(there)
     other_values(kind, there)
     if kind not in ("zarr", "patches"):
-        source = there / KINDS[kind][1].split("/")[0]
+        source = there / KINDS[kind][1]
     with ps.Loader(source, batch_size=4, output="numpy") as loader:
-        if loader._core.state()["fingerprint"] != state["fingerprint"]:
-            pytest.skip("sizes differ, which was noticed before")
+        assert loader._core.state()["fingerprint"] == state["fingerprint"], "keys and sizes are the same"
         with pytest.raises(ps.Error, match="content differs"):
             loader.load_state_dict(state)
 
@@ -152,18 +158,15 @@ def test_a_server_that_is_gone_does_not_break_a_checkpoint(folders, caplog):
             loader.load_state_dict(whole)
 
 
-def test_few_bytes_are_read(folders, tmp_path):
-    """At most 16 places of 4 KiB, of however much there is: the rest of the file may be missing for it."""
+def test_the_first_and_the_last_place_are_the_beginning_and_the_end(folders):
     rows = np.zeros((64, 1 << 17), np.uint8)
     np.save(folders[0] / "large.npy", rows)
-    before = pathlib.Path("/proc/self/io").read_text()
     state = state_of(folders[0] / "large.npy")
-    assert before and state["content"] > 0
-    rows[0, 100] = 1  # the first place is the beginning
+    rows[0, 100] = 1
     np.save(folders[1] / "large.npy", rows)
     with pytest.raises(ps.Error, match="content differs"):
         load(folders[1] / "large.npy", state)
-    rows[0, 100], rows[-1, -1] = 0, 1  # the last place is the end
+    rows[0, 100], rows[-1, -1] = 0, 1
     np.save(folders[1] / "large.npy", rows)
     with pytest.raises(ps.Error, match="content differs"):
         load(folders[1] / "large.npy", state)
