@@ -411,8 +411,8 @@ def test_a_folder_without_images_says_what_it_has(tmp_path):
     with pytest.raises(FileNotFoundError, match="empty"):
         ps.Loader(tmp_path)
     (tmp_path / "a.txt").write_text("x")
-    (tmp_path / "b.tiff").write_text("x")
-    with pytest.raises(FileNotFoundError, match="no images.*1 .tiff, 1 .txt"):
+    (tmp_path / "b.svg").write_text("x")
+    with pytest.raises(FileNotFoundError, match="no images.*1 .svg, 1 .txt"):
         ps.Loader(tmp_path)
     (tmp_path / "sub").mkdir()
     with pytest.raises(FileNotFoundError):
