@@ -446,7 +446,7 @@ def test_a_server_that_does_not_exist_is_said_soon():
         ps.Loader("http://example.invalid/x")
 
 
-@pytest.mark.parametrize("source", [None, 3, ["a"], b"bytes"])
+@pytest.mark.parametrize("source", [None, 3, [3], b"bytes"])
 def test_a_source_of_the_wrong_type_is_a_type_error(source):
     with pytest.raises(TypeError):
         ps.Loader(source)
