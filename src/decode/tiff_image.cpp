@@ -110,7 +110,8 @@ class BorrowedObject final : public Object {
   ConstBytes bytes_;
 };
 
-// Tags that lie over each other make libtiff allocate the same bytes many times.
+// Tags that lie over each other make libtiff allocate the same bytes many times. Tags that it cannot read,
+// the palette among them, it leaves out with a warning: the picture would have other colours.
 Status check_directory(ConstBytes encoded) {
   BorrowedObject object(encoded);
   const std::string uri;
@@ -120,13 +121,22 @@ Status check_directory(ConstBytes encoded) {
   const auto directory = reader.directory(*first);
   if (!directory) return std::unexpected(directory.error());
   std::uint64_t left = encoded.size();
+  bool wants_palette = false, has_palette = false;
   for (std::uint64_t i = 0; i < directory->entries; ++i) {
     const auto entry = reader.entry(*directory, i);
     if (!entry) return std::unexpected(entry.error());
     if (entry->table_bytes > left)
       return fail(ErrorCode::kCorrupt, fmt::format("bad TIFF (tag {} claims more data than the file holds)", entry->tag));
     left -= entry->table_bytes;
+    if (entry->value_at > encoded.size() || entry->table_bytes > encoded.size() - entry->value_at)
+      return fail(ErrorCode::kTruncated, "truncated TIFF");
+    if (entry->tag == TIFFTAG_PHOTOMETRIC) {
+      const auto meaning = reader.value(*entry, 0);
+      wants_palette = meaning && *meaning == PHOTOMETRIC_PALETTE;
+    }
+    has_palette = has_palette || entry->tag == TIFFTAG_COLORMAP;
   }
+  if (wants_palette && !has_palette) return fail(ErrorCode::kCorrupt, "bad TIFF (its palette is missing)");
   return {};
 }
 

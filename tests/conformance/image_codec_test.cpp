@@ -2,6 +2,8 @@
 // and no harm from damage.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -91,7 +93,9 @@ TEST_P(ImageCodecs, notice_a_file_that_was_cut) {
   ASSERT_TRUE(whole) << whole.error().describe();
   for (std::size_t size = 0; size < encoded_.size(); ++size) {
     const auto cut = decode_all(decoder_, {encoded_.begin(), encoded_.begin() + static_cast<std::ptrdiff_t>(size)});
-    if (cut) ASSERT_EQ(cut->pixels, whole->pixels) << size << " of " << encoded_.size();
+    if (cut) {
+      ASSERT_EQ(cut->pixels, whole->pixels) << size << " of " << encoded_.size();
+    }
     if (size < encoded_.size() * 9 / 10) {
       ASSERT_FALSE(cut) << size << " of " << encoded_.size();
     }

@@ -44,7 +44,7 @@ TEST_F(OpenSource, class_folders_have_labels_in_name_order_and_empty_classes_cou
   EXPECT_EQ((*source)->value(0, 1), IndexValue(std::int64_t{0}));
   EXPECT_EQ((*source)->value(1, 1), IndexValue(std::int64_t{2}));
   EXPECT_EQ((*source)->value(2, 1), IndexValue(std::int64_t{3}));
-  EXPECT_EQ(warnings_.size(), 1u) << "the loose file is not lost in silence";
+  EXPECT_EQ(warnings_.size(), 2u) << "the loose file and the empty class are told";
 }
 
 TEST_F(OpenSource, a_flat_folder_has_no_labels) {
