@@ -11,7 +11,7 @@ FUZZ_SECONDS ?= 8
 PACKAGES := g++ cmake ninja-build python3 python3-dev python3-venv libjpeg-dev libpng-dev \
 	libwebp-dev libisal-dev zlib1g-dev libzstd-dev libblosc-dev liblz4-dev libdeflate-dev \
 	libtiff-dev libcurl4-openssl-dev libprotozero-dev libfmt-dev libcli11-dev nlohmann-json3-dev
-TEST_PACKAGES := libgtest-dev libgmock-dev clang-19 libclang-rt-19-dev libarchive-tools zstd python3-zarr
+TEST_PACKAGES := libgtest-dev libgmock-dev clang-19 libclang-rt-19-dev libarchive-tools zstd python3-zarr libjemalloc2
 
 # Each step uses all processors by itself, and two steps build in build/asan.
 .NOTPARALLEL:

@@ -78,9 +78,10 @@ Result<LoaderOptions> loader_options(const Options& options, const Source& sourc
                       : options.cache_form == "decoded" ? CacheForm::kDecoded
                                                         : CacheForm::kAuto;
   if (options.cache_bytes > 0) {
-    auto cache = Cache::open({.ram_bytes = options.cache_bytes, .warn = [](const std::string& message) {
-                                fmt::print(stderr, "penstock: {}\n", message);
-                              }});
+    CacheOptions cached;
+    cached.ram_bytes = options.cache_bytes;
+    cached.warn = [](const std::string& message) { fmt::print(stderr, "penstock: {}\n", message); };
+    auto cache = Cache::open(cached);
     if (!cache) return std::unexpected(std::move(cache).error());
     loader.cache = std::move(*cache);
   }
