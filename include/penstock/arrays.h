@@ -41,6 +41,7 @@ struct ZarrOptions {
   enum class Nan : std::uint8_t { kKeep, kError, kReplace } nan = Nan::kKeep;
   float nan_value = 0;  // kReplace
   MissingChunk missing = MissingChunk::kFill;
+  std::vector<std::string> headers;  // as in OpenOptions
 };
 
 // A Zarr array or group (version 2 or 3), local or over HTTP. A field a variable; with a history and
@@ -55,6 +56,7 @@ struct PatchOptions {
   double min_foreground = 0;          // share of a random patch whose label is not 0
   MissingChunk missing = MissingChunk::kFill;
   std::function<bool(std::uint64_t)> progress;  // while labels are looked through; false stops
+  std::vector<std::string> headers;             // as in OpenOptions
 };
 
 // Patches of volumes: Zarr arrays, .npy files, TIFF stacks. Fields image, label (where there are

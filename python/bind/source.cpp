@@ -21,8 +21,9 @@ namespace {
 SourceHandle open(const nb::bytes& uri, const std::string& kind, const nb::bytes& masks,
                   const nb::bytes& root, std::vector<std::pair<std::string, std::string>> columns,
                   std::map<std::string, std::string> field_kinds, bool verify, bool keep_index,
-                  const nb::object& progress, const nb::object& warn) {
+                  const nb::object& progress, const nb::object& warn, std::vector<std::string> headers) {
   OpenOptions options;
+  options.headers = std::move(headers);
   options.kind = kind;
   options.masks = text_of(masks);
   options.root = text_of(root);
@@ -92,7 +93,8 @@ void bind_sources(nb::module_& m) {
         return std::pair{SourceHandle{parts.first}, SourceHandle{parts.second}};
       });
   m.def("open_source", &open, "uri"_a, nb::kw_only(), "kind"_a, "masks"_a, "root"_a, "columns"_a,
-        "field_kinds"_a, "verify"_a, "keep_index"_a, "progress"_a = nb::none(), "warn"_a = nb::none());
+        "field_kinds"_a, "verify"_a, "keep_index"_a, "progress"_a = nb::none(), "warn"_a = nb::none(),
+        "headers"_a = std::vector<std::string>{});
   m.def("mix_sources", [](const std::vector<nb::handle>& parts, std::vector<double> weights) {
     std::vector<SourcePtr> sources;
     for (const nb::handle part : parts) sources.push_back(source_of(part));

@@ -11,6 +11,7 @@ import time
 from typing import Any, Mapping, Sequence, Union
 
 from . import _core
+from .http import header_lines
 from .sources import Source, log
 
 Path = Union[str, os.PathLike]
@@ -22,7 +23,7 @@ _FAR = 1 << 62  # no index or extent is larger
 def Zarr(uri: Path, variables: Union[str, Sequence[str], None] = None, sample_dim: Union[str, int] = 0, *,
          window: Union[tuple, None] = None, select: Mapping[Union[str, int], Any] | None = None,
          stack: Union[bool, str] = False, decode_cf: bool = True, nan: Union[str, float] = "keep",
-         missing: str = "fill") -> Source:
+         missing: str = "fill", headers: Mapping[str, str] | None = None) -> Source:
     """Entries of one dimension of a Zarr array or group (version 2 or 3), a file path or http(s) URL.
 
     Without `variables`, an array is the field ``array``, and of a group every array that has `sample_dim` (a number: that
@@ -41,6 +42,7 @@ def Zarr(uri: Path, variables: Union[str, Sequence[str], None] = None, sample_di
         that are looked through for it become float32.
     missing: what becomes of chunks that the store does not have: "fill" (with the array's fill value; counted in
         ``loader.stats()["chunks"]``) or "error".
+    headers: of a URL: ``{"Authorization": "Bearer ..."}`` goes with each request to its server, and to no other.
     """
     if not isinstance(stack, (bool, str)):
         raise TypeError(f"stack={stack!r}: wants True, or the name of the field")
@@ -61,14 +63,16 @@ def Zarr(uri: Path, variables: Union[str, Sequence[str], None] = None, sample_di
         history=history,
         horizon=horizon, select=[(str(dim), _selection(dim, value)) for dim, value in (select or {}).items()],
         stack=stack if isinstance(stack, str) else "stack" if stack else "", decode_cf=bool(decode_cf),
-        nan=nan if isinstance(nan, str) else float(nan), missing_is_error=_missing_is_error(missing))
-    log.info("opened %s: %s, %d samples in %.2f s", uri, handle.kind(), len(handle), time.monotonic() - began)
+        nan=nan if isinstance(nan, str) else float(nan), missing_is_error=_missing_is_error(missing),
+        headers=header_lines(headers))
+    log.info("opened %s: %s, %d samples in %.2f s", handle.uri(), handle.kind(), len(handle), time.monotonic() - began)
     return Source(handle)
 
 
 def Patches(volumes: Union[Path, Sequence[Path]], size: Sequence[int], per_epoch: int | None = None, *,
             labels: Union[Path, Sequence[Path], None] = None, min_foreground: float = 0,
-            overlap: Union[int, float, Sequence[Union[int, float]]] = 0, missing: str = "fill") -> Source:
+            overlap: Union[int, float, Sequence[Union[int, float]]] = 0, missing: str = "fill",
+            headers: Mapping[str, str] | None = None) -> Source:
     """Patches of volumes: Zarr arrays, .npy files or TIFF stacks (a file, or a pattern or folder of planes).
 
     With `per_epoch`, that many random patches an epoch, from places all over the volumes; neighbours come close
@@ -80,6 +84,7 @@ def Patches(volumes: Union[Path, Sequence[Path]], size: Sequence[int], per_epoch
     labels: volumes of the same shape: the field ``label``, cut at the same places.
     min_foreground: the share of a random patch whose label is not 0, at least.
     overlap: of a grid: elements that neighbours share, or a share of the size (below 1); one for all axes or one each.
+    headers: of URLs: goes with each request to the server that a volume's URL names (see Zarr).
     """
     if isinstance(size, str) or not hasattr(size, "__iter__"):
         raise TypeError(f"size={size!r}: wants an extent for each axis of a patch")
@@ -106,7 +111,7 @@ def Patches(volumes: Union[Path, Sequence[Path]], size: Sequence[int], per_epoch
     handle = _core.open_patches([os.fsencode(name) for name in names], size=size, per_epoch=per_epoch or 0,
                                 overlap=overlaps, labels=[os.fsencode(name) for name in label_names],
                                 min_foreground=float(min_foreground), missing_is_error=_missing_is_error(missing),
-                                progress=progress)
+                                progress=progress, headers=header_lines(headers))
     if shown:
         print(file=sys.stderr)
     log.info("opened %s: %s, %d samples in %.2f s", handle.uri(), handle.kind(), len(handle), time.monotonic() - began)

@@ -11,6 +11,7 @@ from typing import Any, Callable, Iterable, Mapping, Sequence, Union
 
 from . import _core
 from .errors import UsageError
+from .http import header_lines, without_secrets
 
 log = logging.getLogger("penstock")
 
@@ -112,12 +113,13 @@ def ImageFolder(path: Union[str, os.PathLike], masks: Union[str, os.PathLike, No
     return _open(path, kind="images", masks=masks, keep_index=keep_index)
 
 
-def Npy(path: Union[str, os.PathLike], *, keep_index: bool = True) -> Source:
+def Npy(path: Union[str, os.PathLike], *, keep_index: bool = True, headers: Mapping[str, str] | None = None) -> Source:
     """One big .npy file (a sample an entry of the first axis), or .npy files, one a sample."""
-    return _open(path, kind="npy", keep_index=keep_index)
+    return _open(path, kind="npy", keep_index=keep_index, headers=headers)
 
 
-def Tar(path: Union[str, os.PathLike], *, kinds: Mapping[str, str] | None = None, keep_index: bool = True) -> Source:
+def Tar(path: Union[str, os.PathLike], *, kinds: Mapping[str, str] | None = None, keep_index: bool = True,
+        headers: Mapping[str, str] | None = None) -> Source:
     """Tar shards by the WebDataset convention: a file, a glob or brace pattern, or a folder of shards.
 
     Files whose names agree up to the first dot are one sample; the rest of the name is the field: ``jpg``, ``cls``,
@@ -126,29 +128,33 @@ def Tar(path: Union[str, os.PathLike], *, kinds: Mapping[str, str] | None = None
     not: ``{"labels.png": "mask", "bin": "float32[16]"}``.
 
     .tar.gz and .tar.zst can only be read forward: `shuffle=True` then shuffles in windows.
+
+    headers: of a URL: ``{"Authorization": "Bearer ..."}`` goes with each request to its server, and to no other.
     """
-    return _open(path, kind="tar", kinds=kinds, keep_index=keep_index)
+    return _open(path, kind="tar", kinds=kinds, keep_index=keep_index, headers=headers)
 
 
 def TFRecord(path: Union[str, os.PathLike], *, kinds: Mapping[str, str] | None = None, verify: bool = True,
-             keep_index: bool = True) -> Source:
+             keep_index: bool = True, headers: Mapping[str, str] | None = None) -> Source:
     """TFRecord shards of tf.train.Example or SequenceExample: a field a feature.
 
     `verify` checks the checksums of every record that is read. `kinds` says what a feature is where its first values
-    do not tell: ``{"mask": "mask", "embedding": "float32[512]"}``.
+    do not tell: ``{"mask": "mask", "embedding": "float32[512]"}``. `headers` go to the server of a URL (see Tar).
     """
-    return _open(path, kind="tfrecord", kinds=kinds, verify=verify, keep_index=keep_index)
+    return _open(path, kind="tfrecord", kinds=kinds, verify=verify, keep_index=keep_index, headers=headers)
 
 
 def Manifest(path: Union[str, os.PathLike], *, root: Union[str, os.PathLike, None] = None,
-             kinds: Mapping[str, str] | None = None, **fields: str) -> Source:
+             kinds: Mapping[str, str] | None = None, headers: Mapping[str, str] | None = None,
+             **fields: str) -> Source:
     """A table of samples, CSV, TSV or JSON lines: paths and values, a row each.
 
     ``Manifest("train.csv", image="path", label="class")`` makes the fields image and label of those columns; without
     such keywords every column is a field. Columns of paths to images or .npy files are read, relative to the table's
     folder or to `root` (which they may not leave); names of classes under "label" or "class" become numbers.
+    `headers` go to the server of a URL (see Tar).
     """
-    return _open(path, kind="manifest", root=root, kinds=kinds, columns=list(fields.items()))
+    return _open(path, kind="manifest", root=root, kinds=kinds, columns=list(fields.items()), headers=headers)
 
 
 def Mix(sources: Sequence[Union[str, os.PathLike, Source]], weights: Sequence[float] | None = None) -> Source:
@@ -164,12 +170,14 @@ def Mix(sources: Sequence[Union[str, os.PathLike, Source]], weights: Sequence[fl
                                     [float(weight) for weight in weights] if weights is not None else []))
 
 
-def open_source(source: Union[str, os.PathLike, Source], kind: str | None = None) -> Source:
-    """A path, glob or brace pattern to a Source; a Source is returned as it is."""
-    return source if isinstance(source, Source) else _open(source, kind=kind or "")
+def open_source(source: Union[str, os.PathLike, Source], kind: str | None = None, *,
+                headers: Mapping[str, str] | None = None) -> Source:
+    """A path, glob or brace pattern or URL to a Source; a Source is returned as it is. `headers`: see Tar."""
+    return source if isinstance(source, Source) else _open(source, kind=kind or "", headers=headers)
 
 
-def _open(path, kind="", masks=None, root=None, columns=(), kinds=None, verify=True, keep_index=True) -> Source:
+def _open(path, kind="", masks=None, root=None, columns=(), kinds=None, verify=True, keep_index=True,
+          headers=None) -> Source:
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"a source is a path or a penstock source, not {type(path).__name__}")
     name = os.path.expanduser(os.fspath(path))
@@ -179,15 +187,16 @@ def _open(path, kind="", masks=None, root=None, columns=(), kinds=None, verify=T
         nonlocal shown
         if time.monotonic() - began > _QUIET_SECONDS and sys.stderr.isatty():
             shown = True
-            print(f"\rpenstock: looking through {name}: {files:,} so far", end="", file=sys.stderr, flush=True)
+            print(f"\rpenstock: looking through {without_secrets(name)}: {files:,} so far", end="", file=sys.stderr, flush=True)
 
     def encoded(other) -> bytes:
         return os.fsencode(os.path.expanduser(other)) if other is not None else b""
 
     handle = _core.open_source(os.fsencode(name), kind=kind, masks=encoded(masks), root=encoded(root),
                                columns=list(columns), field_kinds=dict(kinds or {}), verify=verify,
-                               keep_index=keep_index, progress=progress, warn=log.warning)
+                               keep_index=keep_index, progress=progress, warn=log.warning,
+                               headers=header_lines(headers))
     if shown:
         print(file=sys.stderr)
-    log.info("opened %s: %s, %d samples in %.2f s", name, handle.kind(), len(handle), time.monotonic() - began)
+    log.info("opened %s: %s, %d samples in %.2f s", handle.uri(), handle.kind(), len(handle), time.monotonic() - began)
     return Source(handle)

@@ -165,25 +165,29 @@ Result<SourcePtr> open_files(std::shared_ptr<const Store> store, const std::stri
 }
 
 // A server cannot be listed: one object, a brace pattern, a manifest, or a Zarr hierarchy.
-Result<SourcePtr> open_remote(const std::string& uri, const OpenOptions& options) {
-  auto store = make_store_for(uri);
+Result<SourcePtr> open_remote(const std::string& given, const OpenOptions& options) {
+  auto store = make_store_for(given, options.headers);
   if (!store) return std::unexpected(std::move(store).error());
+  const std::string uri = without_secrets(given);
   std::vector<std::string> paths = {uri};
   if (uri.find('{') != std::string::npos) {
     auto expanded = expand_pattern(uri);
     if (!expanded) return std::unexpected(std::move(expanded).error());
     paths = std::move(*expanded);
   }
-  const std::string name = paths.front().substr(0, paths.front().find('?'));
+  const std::string& name = paths.front();
   const std::string kind = options.kind.empty() ? kind_of_file(name) : options.kind;
   if (kind == "tar" || kind == "tfrecord")
     return open_shards(std::move(*store), uri, kind, std::move(paths), options);
   if (paths.size() == 1 && kind == "manifest")
     return open_manifest(std::move(*store), uri, uri,
-                         options.root.empty() ? name.substr(0, name.rfind('/')) : options.root, options);
+                         options.root.empty() ? name.substr(0, name.rfind('/')) : without_secrets(options.root),
+                         options);
   if (paths.size() == 1 && kind == "npy") return make_npy_source(std::move(*store), uri, uri);
   if (paths.size() == 1 && (kind.empty() || kind == "zarr")) {
-    auto opened = open_zarr(uri, {});
+    ZarrOptions zarr;
+    zarr.headers = options.headers;
+    auto opened = open_zarr(given, zarr);
     if (!opened && kind.empty() && opened.error().code == ErrorCode::kNotFound)
       return fail(
           ErrorCode::kUnsupported,

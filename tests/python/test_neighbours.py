@@ -35,8 +35,8 @@ if first == "torch": import torch
 import penstock
 if first == "penstock": import torch
 loader = penstock.Loader(folder, batch_size=4, shuffle=False, threads=2)
-batch = next(iter(loader))
-print(os.path.realpath(penstock._core.__file__), len(loader.source), int(batch["image"].sum()))
+image = next(iter(loader))
+print(os.path.realpath(penstock._core.__file__), len(loader.source), int(image.sum()))
 """
 
 
@@ -51,6 +51,7 @@ def dynamic_symbols(module):
 def load_a_batch(folder, *, package=PACKAGE, neighbour="", first="", **environment):
     """Opens the folder, which has no kept index, in a process of its own."""
     done = subprocess.run([sys.executable, "-c", LOAD_A_BATCH, folder, neighbour, first], capture_output=True, text=True,
+                          timeout=120,
                           env={**os.environ, "PYTHONPATH": str(package.parent), **environment})
     assert done.returncode == 0, done.stderr[-2000:]
     module, size, total = done.stdout.split()

@@ -41,9 +41,11 @@ Result<ChunkedArrayPtr> open_zarr_volume(std::shared_ptr<const Store> store, con
 
 }  // namespace
 
-Result<ChunkedArrayPtr> open_volume(const std::string& uri, bool missing_is_error) {
-  auto store = make_store_for(uri);
+Result<ChunkedArrayPtr> open_volume(const std::string& given, bool missing_is_error,
+                                    const std::vector<std::string>& headers) {
+  auto store = make_store_for(given, headers);
   if (!store) return std::unexpected(std::move(store).error());
+  const std::string uri = without_secrets(given);
   const bool is_remote = uri.find("://") != std::string::npos;
   if (lower_case(uri).ends_with(".npy")) return open_npy_volume(std::move(*store), uri, uri);
   if (is_tiff_name(uri) && !is_pattern(uri)) return open_tiff_volume(std::move(*store), uri, {uri});

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "source/chunked_array.h"
 
@@ -10,6 +11,7 @@ namespace penstock {
 
 // A Zarr array, a .npy file, a TIFF stack (a file, or a pattern or folder of files, a plane each). The
 // store is kept by the array.
-Result<ChunkedArrayPtr> open_volume(const std::string& uri, bool missing_is_error);
+Result<ChunkedArrayPtr> open_volume(const std::string& uri, bool missing_is_error,
+                                    const std::vector<std::string>& headers = {});
 
 }  // namespace penstock

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "penstock/arrays.h"
 #include "source/patches/open_volume.h"
+#include "store/http_url.h"
 #include "source/patches/patch_draws.h"
 
 namespace penstock {
@@ -124,13 +125,13 @@ Result<SourcePtr> open_patches(const std::vector<std::string>& volumes, const Pa
   std::vector<ChunkedArrayPtr> images, labels;
   for (const auto& [uris, arrays] : {std::pair(&volumes, &images), std::pair(&options.labels, &labels)})
     for (const std::string& uri : *uris) {
-      auto array = open_volume(uri, options.missing == MissingChunk::kError);
+      auto array = open_volume(uri, options.missing == MissingChunk::kError, options.headers);
       if (!array) return std::unexpected(std::move(array).error());
       arrays->push_back(std::move(*array));
     }
   auto made = PatchVolumes::make(std::move(images), std::move(labels), options);
   if (!made) return std::unexpected(std::move(made).error());
-  std::string uri = volumes.front();
+  std::string uri = without_secrets(volumes.front());
   if (volumes.size() > 1) uri += fmt::format(" and {} more", volumes.size() - 1);
   auto source = std::make_shared<PatchesSource>(std::move(uri), std::move(*made), !options.labels.empty());
   if (options.per_epoch > 0) PENSTOCK_CHECK(source->draw_at_random(options));

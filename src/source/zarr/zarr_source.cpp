@@ -412,9 +412,10 @@ Result<std::vector<std::string>> choose_variables(const ZarrNode& node, const Za
 
 }  // namespace
 
-Result<SourcePtr> open_zarr(const std::string& uri, const ZarrOptions& options) {
-  auto store = make_store_for(uri);
+Result<SourcePtr> open_zarr(const std::string& given, const ZarrOptions& options) {
+  auto store = make_store_for(given, options.headers);
   if (!store) return std::unexpected(std::move(store).error());
+  const std::string uri = without_secrets(given);
   if (uri.find("://") == std::string::npos && !(*store)->stat(uri))
     return fail(ErrorCode::kNotFound, "no such file or folder", {uri, -1, -1, -1});
   const auto node = ZarrNode::open(*store, uri, {options.missing == MissingChunk::kError});
