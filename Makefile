@@ -11,16 +11,17 @@ FUZZ_SECONDS ?= 8
 PACKAGES := g++ cmake ninja-build python3 python3-dev python3-venv libjpeg-dev libpng-dev \
 	libwebp-dev libisal-dev zlib1g-dev libzstd-dev libblosc-dev liblz4-dev libdeflate-dev \
 	libtiff-dev libgif-dev libcurl4-openssl-dev libprotozero-dev libfmt-dev libcli11-dev nlohmann-json3-dev
-TEST_PACKAGES := libgtest-dev libgmock-dev clang-19 libclang-rt-19-dev libarchive-tools zstd python3-zarr
+TEST_PACKAGES := libgtest-dev libgmock-dev clang-19 libclang-rt-19-dev libarchive-tools zstd python3-zarr libjemalloc2
 
 # Each step uses all processors by itself, and two steps build in build/asan.
 .NOTPARALLEL:
-.PHONY: help build demo test test-quick test-cpp test-sanitizers test-fuzz test-python bench micro clean
+.PHONY: help build demo test test-quick test-cpp test-sanitizers test-fuzz test-python test-arm bench micro clean
 
 help:
 	@echo "make demo        build, make a small data set, load two epochs of it"
 	@echo "make test        build and run all tests (sanitizers and a little fuzzing included)"
 	@echo "make test-quick  the tests that take a minute"
+	@echo "make test-arm    cross-compile for 64-bit ARM and run the C++ tests under qemu (half an hour on two cores)"
 	@echo "make build       leave .venv/bin/python with penstock, and .venv/bin/penstock"
 	@echo "make bench       install the peers beside and write docs/benchmarks.md"
 	@echo "make micro       micro benchmarks of the inner loops"
@@ -97,6 +98,23 @@ test-fuzz: $(STAMPS)/test-packages $(VENV)/.test-packages
 
 test-python: build $(STAMPS)/test-packages $(VENV)/.test-packages build/venv-zarr2/.created
 	@$(VENV)/bin/python -m pytest tests/python
+
+# The engine and its tests for 64-bit ARM, run by an emulator: same pixels and orders as on x86-64.
+ARM_PACKAGES := g++-aarch64-linux-gnu qemu-user
+ARM_LIBRARIES := libc6-dev libstdc++-12-dev libjpeg-dev libpng-dev libwebp-dev libisal-dev zlib1g-dev libzstd-dev \
+	libblosc-dev liblz4-dev libdeflate-dev libtiff-dev libcurl4-openssl-dev libprotozero-dev libfmt-dev \
+	nlohmann-json3-dev libgtest-dev libgmock-dev
+
+build/arm-sysroot/.unpacked: tests/arm/sysroot.sh
+	@rm -rf build/arm-sysroot && tests/arm/sysroot.sh $(CURDIR)/build/arm-sysroot $(ARM_LIBRARIES)
+	@touch $@
+
+test-arm: $(STAMPS)/packages build/arm-sysroot/.unpacked
+	$(call install_packages,$(ARM_PACKAGES))
+	@cmake -S . -B build/arm -G Ninja -DCMAKE_TOOLCHAIN_FILE=tests/arm/toolchain.cmake -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g0 -DNDEBUG" -DPENSTOCK_TESTS=ON -DPENSTOCK_CLI=OFF -DPENSTOCK_WERROR=ON >/dev/null
+	@cmake --build build/arm --parallel
+	@cd build/arm && ctest -L quick --timeout 1800 --output-on-failure
 
 bench: build
 	@$(PYTHON) bench/run.py

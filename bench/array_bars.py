@@ -46,7 +46,17 @@ def large_chunks(medians):
         name, best = medians.best_released("w3chunks", "samples_per_second", max, store)
         ours = medians.value("w3chunks", "penstock", "samples_per_second", store)
         ratios[f"{store}, {name}"] = quotient(ours, best)
-    yield worst("Zarr chunks of many samples, shuffled, against the fastest released loader", ratios, 4)
+    yield worst("Zarr chunks of many samples, our windows against uniform draws of the fastest released loader", ratios, 4)
+    yield same_draws(medians, "w3same", "Zarr chunks of many samples")
+
+
+def same_draws(medians, workload, text):
+    ratios = {}
+    for group in medians.groups(workload):
+        for draws in ("clustered", "uniform"):
+            value = lambda case: medians.value(workload, f"{case}, {draws}", "per_second", group)
+            ratios[f"{draws}, {group}" if group else draws] = quotient(value("penstock"), value("TensorStore"))
+    return worst(f"{text}, against TensorStore with the same draws", ratios, 0.9)
 
 
 def http(medians):
@@ -72,7 +82,8 @@ def patches(medians):
         ratios = {f"batch {batch}": quotient(medians.value("w4", peer, "patch_ms", batch),
                                              medians.value("w4", ours, "patch_ms", batch))
                   for batch in medians.groups("w4")}
-        yield worst(f"Patches, against {peer}", ratios, needed)
+        yield worst(f"Patches, our clustered draws against uniform ones of {peer}", ratios, needed)
+    yield same_draws(medians, "w4same", "Patches")
 
 
 def long_run(medians):

@@ -5,7 +5,7 @@ of data), then runs every case in a process of its own, in rounds, in an order s
 round, so that a drift of the machine hits all cases alike.
 
 usage: run.py [--only w1aa,w1plain,first,start,w2,scheduler,rss,w1rec,crc,open,cold,
-                      w3,w3chunks,w3long,million,w3http,w3httpfirst,w4,
+                      w3,w3chunks,w3same,w3long,million,w3http,w3httpfirst,w4,w4same,
                       cacheratio,cachetime,cachebudget,cacheshared,cachedisk] [--repeats 5] [--cases penstock,DALI]
 """
 import argparse

@@ -7,6 +7,7 @@
 #include "pipeline/order_plan.h"
 #include "progress_bar.h"
 #include "source/subset.h"
+#include "store/http_url.h"
 
 namespace penstock::cli {
 namespace {
@@ -24,19 +25,21 @@ struct Opening {
 
 // What is no Zarr at all is told better by those who look at everything: what it is, or which name is near.
 Result<SourcePtr> look_at_zarr(const SourceOption& option, const OpenOptions& otherwise) {
-  const auto options = to_options(option.zarr);
+  auto options = to_options(option.zarr);
   if (!options) return std::unexpected(options.error());
+  options->headers = option.headers;
   if (!option.kind.empty() && option.kind != "zarr")
     return fail(ErrorCode::kInvalidArgument, fmt::format("{}, and --kind says {}", kOnlyZarr, option.kind));
-  std::vector<std::string> uris = {option.uri};
+  std::vector<std::string> uris = {option.given_uri};
   uris.insert(uris.end(), option.more_stores.begin(), option.more_stores.end());
   auto source = open_zarr(uris, *options);
   if (source || source.error().code != ErrorCode::kNotFound) return source;
   if (uris.size() > 1) {
-    source.error().message += " (several URIs are Zarr stores; of other kinds, name several by one pattern in quotes)";
+    source.error().message +=
+        " (several URIs are Zarr stores; of other kinds, name several by one pattern in quotes)";
     return source;
   }
-  const auto other = open_source(option.uri, otherwise);
+  const auto other = open_source(option.given_uri, otherwise);
   if (!other) return std::unexpected(other.error());
   if ((*other)->kind().starts_with("zarr")) return source;  // it is there, but not what was named in it
   return fail(ErrorCode::kInvalidArgument, fmt::format("{}; this is: {}", kOnlyZarr, (*other)->kind()),
@@ -52,7 +55,8 @@ Result<SourcePtr> look_at_patches(const SourceOption& option, const OpenOptions&
   auto options = to_options(option.patch);
   if (!options) return std::unexpected(std::move(options).error());
   options->progress = opening.progress;
-  return open_patches({option.uri}, *options);
+  options->headers = option.headers;
+  return open_patches({option.given_uri}, *options);
 }
 
 Opening look(const SourceOption& option, bool keep_index, bool goes_on) {
@@ -60,6 +64,7 @@ Opening look(const SourceOption& option, bool keep_index, bool goes_on) {
   OpenOptions options;
   options.kind = option.kind;
   options.keep_index = keep_index;
+  options.headers = option.headers;
   ProgressBar bar("looking at " + option.uri, 0, "samples");
   options.progress = [&](std::uint64_t samples) {
     bar.show(samples);
@@ -73,21 +78,33 @@ Opening look(const SourceOption& option, bool keep_index, bool goes_on) {
   else if (option.patch.has_details())
     opening.source = fail(ErrorCode::kInvalidArgument, kOnlyPatches);
   else
-    opening.source = is_zarr ? look_at_zarr(option, options) : open_source(option.uri, options);
+    opening.source = is_zarr ? look_at_zarr(option, options) : open_source(option.given_uri, options);
   return opening;
 }
 
 }  // namespace
 
 void add_source_option(CLI::App& app, SourceOption& option) {
-  app.add_option("URI", option.uri,
-                 "A path, pattern or URL: images, .npy, .tar, .tfrecord, .csv, .jsonl, Zarr; with --patch a volume")
+  app.add_option_function<std::string>(
+         "URI",
+         [&option](const std::string& given) {
+           option.given_uri = given;
+           option.uri = without_secrets(given);
+         },
+         "A path, pattern or URL: images, .npy, .tar, .tfrecord, .csv, .jsonl, Zarr; with --patch a volume")
       ->required()
       ->type_name("");
   app.add_option("STORE", option.more_stores, "More Zarr stores, joined to the first in this order")->type_name("");
   app.add_option("--kind", option.kind, "images, npy, tar, tfrecord, manifest or zarr; default: found out")
       ->type_name("KIND")
       ->check(one_of({"images", "npy", "tar", "tfrecord", "manifest", "zarr"}));
+  // From the environment it does not stand in the list of processes, which everybody can read.
+  app.add_option("--header", option.headers,
+                 "\"Authorization: Bearer ...\" for the server of a URL; again for more. Also read from "
+                 "PENSTOCK_HTTP_HEADER")
+      ->type_name("HEADER")
+      ->allow_extra_args(false)
+      ->envname("PENSTOCK_HTTP_HEADER");
   add_zarr_option(app, option.zarr);
   add_patch_option(app, option.patch);
 }

@@ -13,8 +13,11 @@
 namespace penstock::cli {
 
 struct SourceOption {
-  std::string uri, kind;
+  std::string uri;        // for people: without the password and query of a URL
+  std::string given_uri;  // as it was given
+  std::string kind;
   std::vector<std::string> more_stores;  // Zarr stores that are joined to the first
+  std::vector<std::string> headers;      // "Name: value", for the server of a URL
   ZarrOption zarr;
   PatchOption patch;
 };

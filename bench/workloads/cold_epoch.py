@@ -14,5 +14,5 @@ CASES = [case for case in PENSTOCK_CASES if not case.options["antialias"]] + [
 WORKLOAD = Workload(
     "cold", "JPEG training pipeline from a cold page cache",
     "The plain bilinear pipeline as above, the page cache dropped before every case. Indexes of earlier runs "
-    "(Penstock's own, DALI's) are there, but cold as well.",
+    "(Penstock's own, DALI's) are there, but cold as well. tf.data on TFRecord is bimodal here too.",
     CASES, COLUMNS, measure, warm_up=True, cold=True)

@@ -101,7 +101,8 @@ WORKLOAD = Workload(
     "loader has 256 MiB for what it keeps. Penstock and the hand-written windows are timed over the whole epoch, "
     "start-up included; the others, which decode a chunk for nearly each sample and would take minutes, over "
     f"{SECONDS} s after the first {SETTLE_BATCHES} batches. Penstock shuffles the chunks, then the samples of 16 of "
-    "them; the others draw all samples at random. Design effect: by how much that makes a batch's mean vary more, "
+    "them; the others draw all samples at random, so these ratios hold for the two samplers and not for the readers; "
+    "the section below has the same draws for both. Design effect: by how much that makes a batch's mean vary more, "
     "if all samples of a chunk were alike (the worst case; 1: not at all), counted over an epoch, and as "
     "`loader.stats()` tells it. Memory: peak PSS of the process and its workers, imports included.",
     list(cases()),

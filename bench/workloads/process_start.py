@@ -38,7 +38,8 @@ def code(case):
 WORKLOAD = Workload(
     "start", "Process start to first batch",
     "Wall time from starting `python -c` to the first batch of 64 images as NumPy arrays, imports included; "
-    "the antialiased JPEG pipeline, two threads or workers.",
+    "the antialiased JPEG pipeline, two threads or workers. torch's import, most of a second here, counts for torch "
+    "alone: a program that imports torch anyway gains only the difference of the first batches (see First batch).",
     [Case("penstock", "penstock_images"),
      Case("torch + Pillow", "torch_pillow")],
     [Column("first_batch_ms", "ms", higher_is_better=False)], code=code, warm_up=True)

@@ -40,7 +40,8 @@ WORKLOAD = Workload(
     "RandomResizedCrop 224, flip, normalise, batch 64, two threads or workers, the whole shuffled epoch, start-up "
     "included, imports apart. DALI's index files are made beforehand. FFCV's file holds JPEGs that its writer "
     "encoded again, and its compilation counts as import. Ratios are against Penstock on the same format, on tar "
-    "where it does not read the format. Memory: peak of the summed PSS of the process and its workers, sampled "
+    "where it does not read the format. tf.data on TFRecord is bimodal on two cores: its rounds give about 380 or about "
+    "700 images/s, so look at its range rather than at its median. Memory: peak of the summed PSS of the process and its workers, sampled "
     "twice a second, imports and torch included.",
     PENSTOCK_CASES + PEER_CASES, [*COLUMNS, Column("peak_pss_mb", "peak memory (PSS), MB", higher_is_better=False)],
     measure, group_by="antialias", samples_memory=True)

@@ -63,6 +63,7 @@ struct ZarrOptions {
   enum class Nan : std::uint8_t { kKeep, kError, kReplace } nan = Nan::kKeep;
   double nan_value = 0;  // kReplace
   MissingChunk missing = MissingChunk::kFill;
+  std::vector<std::string> headers;  // as in OpenOptions
 };
 
 // A Zarr array or group (version 2 or 3), local or over HTTP. A field a variable; with a history and
@@ -112,6 +113,7 @@ struct PatchOptions {
   std::vector<PageAxis> axes;  // of the pages of TIFF images; empty: as their metadata says
   MissingChunk missing = MissingChunk::kFill;
   std::function<bool(std::uint64_t)> progress;  // while labels and masks are read; false stops
+  std::vector<std::string> headers;             // as in OpenOptions
 };
 
 // Patches of volumes: Zarr arrays, .npy files, TIFF stacks. Fields image, label (where there are

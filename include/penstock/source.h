@@ -253,6 +253,8 @@ struct OpenOptions {
   std::function<void(const std::string&)> warn;
   // Given: a shard that cannot be read through is reported here, and what could be read of it counts.
   std::function<void(const Error&)> on_bad_shard;
+  // URLs: "Name: value" lines sent with each request to the server of the URL, and to no other.
+  std::vector<std::string> headers;
 };
 
 // A path, glob or brace pattern. A folder of folders has a class a folder; a folder of files is

@@ -72,8 +72,9 @@ SourceHandle open_zarr_source(const std::vector<nb::bytes>& uris, std::vector<st
                               const std::vector<std::pair<std::string, nb::tuple>>& select,
                               const std::vector<std::pair<std::string, nb::tuple>>& isel, bool allow_gaps,
                               std::string stack, bool decode_cf, const std::variant<std::string, double>& nan,
-                              bool missing_is_error) {
+                              bool missing_is_error, std::vector<std::string> headers) {
   ZarrOptions options;
+  options.headers = std::move(headers);
   options.variables = std::move(variables);
   options.sample_dim = std::move(sample_dim);
   options.history = std::move(history);
@@ -97,8 +98,10 @@ SourceHandle open_patches_source(const std::vector<nb::bytes>& volumes, std::vec
                                  std::vector<std::pair<std::int64_t, double>> class_weights, bool decode_cf,
                                  const std::variant<std::string, double>& nan,
                                  const std::vector<std::pair<std::string, std::int64_t>>& axes,
-                                 bool missing_is_error, const nb::object& progress) {
+                                 bool missing_is_error, const nb::object& progress,
+                                 std::vector<std::string> headers) {
   PatchOptions options;
+  options.headers = std::move(headers);
   options.size = std::move(size);
   options.per_epoch = per_epoch;
   options.overlap = std::move(overlap);
@@ -129,10 +132,11 @@ SourceHandle open_patches_source(const std::vector<nb::bytes>& volumes, std::vec
 
 void bind_array_sources(nb::module_& m) {
   m.def("open_zarr", &open_zarr_source, "uris"_a, nb::kw_only(), "variables"_a, "sample_dim"_a, "history"_a,
-        "horizon"_a, "select"_a, "isel"_a, "allow_gaps"_a, "stack"_a, "decode_cf"_a, "nan"_a, "missing_is_error"_a);
+        "horizon"_a, "select"_a, "isel"_a, "allow_gaps"_a, "stack"_a, "decode_cf"_a, "nan"_a,
+        "missing_is_error"_a, "headers"_a);
   m.def("open_patches", &open_patches_source, "volumes"_a, nb::kw_only(), "size"_a, "per_epoch"_a,
         "overlap"_a, "labels"_a, "region"_a, "masks"_a, "min_foreground"_a, "weights"_a, "class_weights"_a,
-        "decode_cf"_a, "nan"_a, "axes"_a, "missing_is_error"_a, "progress"_a);
+        "decode_cf"_a, "nan"_a, "axes"_a, "missing_is_error"_a, "progress"_a, "headers"_a);
 }
 
 }  // namespace penstock::python

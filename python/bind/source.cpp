@@ -29,8 +29,10 @@ SourceHandle open(const std::vector<nb::bytes>& uris, const std::string& kind, c
                   const nb::bytes& root, std::vector<std::pair<std::string, std::string>> columns,
                   std::map<std::string, std::string> field_kinds, const std::string& delimiter, bool verify,
                   bool keep_index, std::optional<std::vector<std::int64_t>> labels,
-                  std::vector<std::string> classes, const nb::object& progress, const nb::object& warn) {
+                  std::vector<std::string> classes, const nb::object& progress, const nb::object& warn,
+                  std::vector<std::string> headers) {
   OpenOptions options;
+  options.headers = std::move(headers);
   options.kind = kind;
   options.masks = text_of(masks);
   options.root = text_of(root);
@@ -124,7 +126,8 @@ void bind_sources(nb::module_& m) {
            });
   m.def("open_source", &open, "uris"_a, nb::kw_only(), "kind"_a, "masks"_a, "root"_a, "columns"_a,
         "field_kinds"_a, "delimiter"_a = "", "verify"_a, "keep_index"_a, "labels"_a = nb::none(),
-        "classes"_a = std::vector<std::string>(), "progress"_a = nb::none(), "warn"_a = nb::none());
+        "classes"_a = std::vector<std::string>(), "progress"_a = nb::none(), "warn"_a = nb::none(),
+        "headers"_a = std::vector<std::string>());
   m.def("shuffled", &shuffled, "size"_a, "seed"_a);
   m.def("mix_sources", [](const std::vector<nb::handle>& parts, std::vector<double> weights) {
     std::vector<SourcePtr> sources;

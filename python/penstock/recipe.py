@@ -9,11 +9,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-import re
 from typing import TYPE_CHECKING, Any, Callable, Mapping, ParamSpec, TypeVar
 
 from .arguments import plain_type_errors, shown
 from .errors import Error
+from .http import without_secrets
 
 if TYPE_CHECKING:
     from .sources import Source
@@ -91,10 +91,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     return shown(without_secrets(value) if isinstance(value, str) else value)
-
-
-def without_secrets(text: str) -> str:
-    """A URL without its user, password and query; other texts as they are."""
-    if "://" not in text:
-        return text
-    return re.sub(r"\?.*", "?...", re.sub(r"://[^/@\s]*@", "://...@", text))

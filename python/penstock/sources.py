@@ -12,9 +12,10 @@ from . import _core
 from .arguments import any_number, flag, shown, text, text_mapping, whole_number
 from .arguments import path as path_argument
 from .errors import UsageError
+from .http import header_lines, without_secrets
 from .indices import chosen_indices
 from .labels import class_of_each, field_values, label_field
-from .recipe import Recipe, recorded, remake, without_secrets
+from .recipe import Recipe, recorded, remake
 from .sample_reader import SampleReader
 from .splitting import divide, divide_by_class, part_sizes
 
@@ -22,6 +23,7 @@ log = logging.getLogger("penstock")
 
 # One path, glob or brace pattern, or several in the order in which their samples come.
 Paths = Union[str, os.PathLike, Sequence[Union[str, os.PathLike]]]
+Headers = Union[Mapping[str, str], None]  # of HTTP requests
 
 _QUIET_SECONDS = 1.0  # a scan that takes longer shows what it is doing
 
@@ -230,14 +232,15 @@ def Files(files: Sequence[Any]) -> Source:
 
 
 @recorded
-def Npy(path: Paths, *, keep_index: bool = True) -> Source:
+def Npy(path: Paths, *, keep_index: bool = True, headers: Headers = None) -> Source:
     """One big .npy file (each entry of its first axis is a sample), or several .npy files, each of them a sample:
     a folder, a pattern, or a list."""
-    return _open(path, kind="npy", keep_index=keep_index)
+    return _open(path, kind="npy", keep_index=keep_index, headers=headers)
 
 
 @recorded
-def Tar(path: Paths, *, kinds: Mapping[str, str] | None = None, keep_index: bool = True) -> Source:
+def Tar(path: Paths, *, kinds: Mapping[str, str] | None = None, keep_index: bool = True,
+        headers: Headers = None) -> Source:
     """Tar shards by the WebDataset convention: a file, a glob or brace pattern, a folder of shards, or a list of these.
 
     Files whose names agree up to the first dot are one sample; the rest of the name is the field: ``jpg``, ``cls``,
@@ -246,25 +249,28 @@ def Tar(path: Paths, *, kinds: Mapping[str, str] | None = None, keep_index: bool
     not: ``{"labels.png": "mask", "bin": "float32[16]"}``.
 
     .tar.gz and .tar.zst can only be read forward: `shuffle=True` then shuffles in windows.
+
+    headers: of a URL: ``{"Authorization": "Bearer ..."}`` goes with each request to its server, and to no other.
     """
-    return _open(path, kind="tar", kinds=kinds, keep_index=keep_index)
+    return _open(path, kind="tar", kinds=kinds, keep_index=keep_index, headers=headers)
 
 
 @recorded
 def TFRecord(path: Paths, *, kinds: Mapping[str, str] | None = None, verify: bool = True,
-             keep_index: bool = True) -> Source:
+             keep_index: bool = True, headers: Headers = None) -> Source:
     """TFRecord shards of tf.train.Example or SequenceExample: each feature is a field.
 
     `path` is a file, a glob or brace pattern, a folder of shards, or a list of these.
     `verify` checks the checksums of every record that is read. `kinds` says what a feature is where its first values
-    do not tell: ``{"mask": "mask", "embedding": "float32[512]"}``.
+    do not tell: ``{"mask": "mask", "embedding": "float32[512]"}``. `headers` go to the server of a URL (see Tar).
     """
-    return _open(path, kind="tfrecord", kinds=kinds, verify=verify, keep_index=keep_index)
+    return _open(path, kind="tfrecord", kinds=kinds, verify=verify, keep_index=keep_index, headers=headers)
 
 
 @recorded
 def Manifest(path: Union[str, os.PathLike], *, root: Union[str, os.PathLike, None] = None,
-             kinds: Mapping[str, str] | None = None, delimiter: str | None = None, **fields: str) -> Source:
+             kinds: Mapping[str, str] | None = None, delimiter: str | None = None, headers: Headers = None,
+             **fields: str) -> Source:
     """A table of samples, CSV, TSV or JSON lines: paths and values, one sample per row.
 
     ``Manifest("train.csv", image="path", label="class")`` makes the fields image and label of those columns; without
@@ -272,11 +278,12 @@ def Manifest(path: Union[str, os.PathLike], *, root: Union[str, os.PathLike, Non
     folder or to `root` (which they may not leave); names of classes under "label" or "class" become numbers.
 
     The cells of a .csv are separated by commas. Where the line of names has none, semicolons or tabs are found by
-    themselves; `delimiter` says it where that is not so.
+    themselves; `delimiter` says it where that is not so. `headers` go to the server of a URL (see Tar).
     """
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter.encode()) != 1):
         raise ValueError(f"delimiter={shown(delimiter)}: wants one letter, such as \";\"")
-    return _open(path, kind="manifest", root=root, kinds=kinds, columns=fields, delimiter=delimiter or "")
+    return _open(path, kind="manifest", root=root, kinds=kinds, columns=fields, delimiter=delimiter or "",
+                 headers=headers)
 
 
 @recorded
@@ -299,14 +306,14 @@ def Mix(sources: Sequence[Union[str, os.PathLike, Source]], weights: Sequence[fl
 
 
 @recorded
-def open_source(source: Union[Paths, Source], kind: str | None = None) -> Source:
-    """A path, glob or brace pattern, a list of them, or a list of (path, label) pairs to a Source; a Source is
-    returned as it is."""
+def open_source(source: Union[Paths, Source], kind: str | None = None, *, headers: Headers = None) -> Source:
+    """A path, glob or brace pattern or URL, a list of them, or a list of (path, label) pairs to a Source; a Source is
+    returned as it is. `headers`: see Tar."""
     if isinstance(source, Source):
         return source
     if isinstance(source, (list, tuple)) and _are_pairs(source):
         return _open_pairs(source)
-    return _open(source, kind="" if kind is None else kind)
+    return _open(source, kind="" if kind is None else kind, headers=headers)
 
 
 def _are_pairs(files: Sequence[Any]) -> bool:
@@ -346,7 +353,7 @@ def _path_list(path: Any) -> list[str]:
 
 
 def _open(path, kind="", masks=None, root=None, columns=None, kinds=None, delimiter="", verify=True, keep_index=True,
-          labels=None, classes=()) -> Source:
+          labels=None, classes=(), headers=None) -> Source:
     paths = _path_list(path)
     name = os.fsdecode(paths[0]) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     began, shown = time.monotonic(), False
@@ -355,7 +362,7 @@ def _open(path, kind="", masks=None, root=None, columns=None, kinds=None, delimi
         nonlocal shown
         if time.monotonic() - began > _QUIET_SECONDS and sys.stderr.isatty():
             shown = True
-            print(f"\rpenstock: looking through {name}: {files:,} so far", end="", file=sys.stderr, flush=True)
+            print(f"\rpenstock: looking through {without_secrets(name)}: {files:,} so far", end="", file=sys.stderr, flush=True)
 
     def encoded(keyword: str, other: Any) -> bytes:
         return os.fsencode(path_argument(keyword, other)) if other is not None else b""
@@ -365,8 +372,9 @@ def _open(path, kind="", masks=None, root=None, columns=None, kinds=None, delimi
                                columns=list(text_mapping("columns", columns).items()),
                                field_kinds=text_mapping("kinds", kinds), delimiter=delimiter,
                                verify=flag("verify", verify), keep_index=flag("keep_index", keep_index), labels=labels,
-                               classes=list(classes), progress=progress, warn=log.warning)
+                               classes=list(classes), progress=progress, warn=log.warning,
+                               headers=header_lines(headers))
     if shown:
         print(file=sys.stderr)
-    log.info("opened %s: %s, %d samples in %.2f s", name, handle.kind(), len(handle), time.monotonic() - began)
+    log.info("opened %s: %s, %d samples in %.2f s", handle.uri(), handle.kind(), len(handle), time.monotonic() - began)
     return Source(handle)

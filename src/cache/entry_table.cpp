@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -18,7 +19,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x32'65'6c'62'61'74'73'70;  // "pstable2"
+constexpr std::uint64_t kMagic = 0x33'65'6c'62'61'74'73'70;  // "pstable3"
 constexpr std::uint64_t kMostProbes = 64;
 constexpr std::uint64_t kAlignment = 64;
 
@@ -69,7 +70,12 @@ bool is_gone(pid_t pid, std::uint64_t start) {
 struct EntryTable::Header {
   std::uint64_t magic;
   std::uint64_t slots;
-  pthread_mutex_t mutex;
+  // A mutex has 40 bytes on x86-64 and 48 on ARM. Its fixed room gives all fields behind it the same offset
+  // on both, so that machines of both kinds can take turns with one folder.
+  union {
+    pthread_mutex_t mutex;
+    std::byte mutex_room[64];
+  };
   std::atomic<std::uint64_t> machine, capacity_bytes, used_bytes, backed_bytes, entries;
   // Rooms that nobody ever read: of entries that could not be made. A room of 0: none.
   struct Spare {
@@ -79,7 +85,6 @@ struct EntryTable::Header {
   struct Agreed {
     std::uint64_t on, number;
   } agreed[16];
-  std::uint64_t unused[3];
 };
 
 // Published entries of 64 bytes: a slot is a line of the processor's cache.
@@ -135,7 +140,7 @@ std::uint64_t EntryTable::bytes_for(std::uint64_t entries) {
 }
 
 void EntryTable::format(MutableBytes memory, std::uint64_t capacity_bytes) {
-  static_assert(sizeof(Slot) == 64 && sizeof(Header) % 64 == 0);
+  static_assert(sizeof(Slot) == 64 && sizeof(Header) == 640 && sizeof(Header::mutex) <= 64);
   auto& header = *reinterpret_cast<Header*>(memory.data());
   header.capacity_bytes = capacity_bytes;
   header.slots = (memory.size() - sizeof(Header)) / sizeof(Slot);

@@ -171,7 +171,8 @@ Result<SourcePtr> open_files(std::shared_ptr<const Store> store, const std::stri
 }
 
 std::string name_of_list(const std::vector<std::string>& uris) {
-  return uris.size() == 1 ? uris.front() : fmt::format("{} and {} more", uris.front(), uris.size() - 1);
+  const std::string first = without_secrets(uris.front());
+  return uris.size() == 1 ? first : fmt::format("{} and {} more", first, uris.size() - 1);
 }
 
 struct ExpandedList {
@@ -187,7 +188,7 @@ Result<ExpandedList> expand_list(const std::vector<std::string>& uris, const std
     std::error_code error;
     if (uri.empty()) return fail(ErrorCode::kInvalidArgument, "the source is an empty string");
     if (is_remote(uri) != is_remote(uris.front()))
-      return fail(ErrorCode::kUnsupported, "files and URLs in one list", {uri, -1, -1, -1});
+      return fail(ErrorCode::kUnsupported, "files and URLs in one list", {without_secrets(uri), -1, -1, -1});
     const fs::file_status status = is_remote(uri) ? fs::file_status() : fs::status(uri, error);
     std::vector<std::string> found = {uri};
     if (fs::is_directory(status)) {
@@ -227,25 +228,29 @@ Status check_no_volume(const std::string& uri) {
 }
 
 // A server cannot be listed: one object, a brace pattern, a manifest, or a Zarr hierarchy.
-Result<SourcePtr> open_remote(const std::string& uri, const OpenOptions& options) {
-  auto store = make_store_for(uri);
+Result<SourcePtr> open_remote(const std::string& given, const OpenOptions& options) {
+  auto store = make_store_for(given, options.headers);
   if (!store) return std::unexpected(std::move(store).error());
+  const std::string uri = without_secrets(given);
   std::vector<std::string> paths = {uri};
   if (uri.find('{') != std::string::npos) {
     auto expanded = expand_pattern(uri);
     if (!expanded) return std::unexpected(std::move(expanded).error());
     paths = std::move(*expanded);
   }
-  const std::string name = paths.front().substr(0, paths.front().find('?'));
+  const std::string& name = paths.front();
   const std::string kind = options.kind.empty() ? kind_of_file(name) : options.kind;
   if (kind == "tar" || kind == "tfrecord")
     return open_shards(std::move(*store), uri, uri, kind, std::move(paths), options);
   if (paths.size() == 1 && kind == "manifest")
     return open_manifest(std::move(*store), uri, uri,
-                         options.root.empty() ? name.substr(0, name.rfind('/')) : options.root, options);
+                         options.root.empty() ? name.substr(0, name.rfind('/')) : without_secrets(options.root),
+                         options);
   if (paths.size() == 1 && kind == "npy") return make_npy_source(std::move(*store), uri, uri);
   if (kind.empty() || kind == "zarr") {
-    auto opened = open_zarr(uri, {});
+    ZarrOptions zarr;
+    zarr.headers = options.headers;
+    auto opened = open_zarr(given, zarr);
     if (!opened && kind.empty() && opened.error().code == ErrorCode::kNotFound)
       return fail(
           ErrorCode::kUnsupported,
@@ -327,7 +332,9 @@ Result<SourcePtr> open_source(const std::vector<std::string>& uris, const OpenOp
   auto expanded = expand_list(uris, options.kind);
   if (!expanded) return std::unexpected(std::move(expanded).error());
   const std::string name = name_of_list(uris);
-  if (expanded->has_folders) {
+  // One store sends one query to its server, so URLs that are signed each need a store of their own.
+  const bool are_signed = std::ranges::any_of(uris, [](const std::string& uri) { return without_secrets(uri) != uri; });
+  if (expanded->has_folders || are_signed) {
     std::vector<SourcePtr> parts;
     for (const std::string& uri : uris) {
       auto part = open_source(uri, options);
@@ -336,7 +343,7 @@ Result<SourcePtr> open_source(const std::vector<std::string>& uris, const OpenOp
     }
     return mix(std::move(parts), {});
   }
-  auto store = make_store_for(uris.front());
+  auto store = make_store_for(uris.front(), options.headers);
   if (!store) return std::unexpected(std::move(store).error());
   const std::string kind = options.kind.empty() ? kind_of_file(expanded->paths.front()) : options.kind;
   if (kind == "tar" || kind == "tfrecord") {
@@ -359,7 +366,7 @@ Result<SourcePtr> open_labelled_files(const LabelledFiles& files, const OpenOpti
                 fmt::format("{} labels for {} files", files.labels.size(), files.paths.size()));
   for (const std::string& path : files.paths)
     if (is_remote(path))
-      return fail(ErrorCode::kUnsupported, "single files over HTTP want a manifest", {path, -1, -1, -1});
+      return fail(ErrorCode::kUnsupported, "single files over HTTP want a manifest", {without_secrets(path), -1, -1, -1});
   return open_files(std::make_shared<const FileStore>(), name_of_list(files.paths), files, options);
 }
 

@@ -71,6 +71,12 @@ void HttpEngine::stop() {
     thread_.join();
 }
 
+void HttpEngine::add_secrets(HttpUrl& url) const {
+  if (!options_.server.empty() && url.server() != options_.server) return;
+  if (url.userinfo.empty()) url.userinfo = options_.userinfo;
+  if (!options_.query.empty() && url.target.find('?') == std::string::npos) url.target += "?" + options_.query;
+}
+
 HttpCounters HttpEngine::counters() const {
   return {requests_.load(), retries_.load(), hedges_.load(), bytes_.load(), window_.in_flight(), limit()};
 }

@@ -35,6 +35,8 @@ class HttpEngine {
   // For a short while, what somebody waits for may take more connections than pay in the long run.
   std::size_t urgent_limit() const { return std::min(options_.most_in_flight, kMostUrgent); }
   HttpCounters counters() const;
+  // Adds the userinfo and the query of the options, where they are meant for this server. Any thread.
+  void add_secrets(HttpUrl& url) const;
 
  private:
   struct Waiting {

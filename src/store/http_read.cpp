@@ -19,7 +19,7 @@ HttpRequest::HttpRequest(HttpRead& read_, Asked asked_, std::uint64_t position_)
       from_inner(network_of_host(read_.url.host) != Network::kPublic) {}
 
 Where HttpRead::where() const {
-  Where where{without_userinfo(wanted.key), -1, -1, -1};
+  Where where{without_secrets(wanted.key), -1, -1, -1};
   const auto signed_of = [](std::uint64_t value) {
     return static_cast<std::int64_t>(
         std::min<std::uint64_t>(value, std::numeric_limits<std::int64_t>::max()));

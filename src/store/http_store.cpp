@@ -39,9 +39,10 @@ Result<ObjectBytes> wait_for(HttpEngine& engine, std::unique_ptr<HttpRead> read)
   return std::move(*answer->result);
 }
 
-Result<std::unique_ptr<HttpRead>> make_read(ObjectRead wanted, HttpRead::Kind kind) {
+Result<std::unique_ptr<HttpRead>> make_read(const HttpEngine& engine, ObjectRead wanted, HttpRead::Kind kind) {
   auto url = parse_http_url(wanted.key);
   if (!url) return std::unexpected(std::move(url).error());
+  engine.add_secrets(*url);
   auto read = std::make_unique<HttpRead>();
   read->kind = kind;
   read->wanted = std::move(wanted);
@@ -62,7 +63,7 @@ class HttpObject final : public Object {
   Status read_at(std::uint64_t offset, std::span<const MutableBytes> parts) override {
     std::uint64_t wanted = 0;
     for (const MutableBytes part : parts) wanted += part.size();
-    auto read = make_read({key_, {offset, wanted, false}, wanted, version()}, HttpRead::Kind::kBytes);
+    auto read = make_read(*engine_, {key_, {offset, wanted, false}, wanted, version()}, HttpRead::Kind::kBytes);
     if (!read) return std::unexpected(std::move(read).error());
     if (wanted == 0 && offset <= version().size) return {};
     for (const MutableBytes part : parts)
@@ -83,7 +84,7 @@ class CurlHttpStore final : public HttpStore {
   ~CurlHttpStore() override { engine_->stop(); }
 
   Result<ObjectBytes> read(const ObjectRead& wanted, const Room& room) const override {
-    auto read = make_read(wanted, HttpRead::Kind::kBytes);
+    auto read = make_read(*engine_, wanted, HttpRead::Kind::kBytes);
     if (!read) return std::unexpected(std::move(read).error());
     (*read)->room = room;
     return wait_for(*engine_, std::move(*read));
@@ -94,7 +95,7 @@ class CurlHttpStore final : public HttpStore {
   std::size_t urgent_reads() const override { return engine_->urgent_limit(); }
 
   void start_read(ObjectRead wanted, Room room, std::stop_token stop, Done done) const override {
-    auto read = make_read(std::move(wanted), HttpRead::Kind::kBytes);
+    auto read = make_read(*engine_, std::move(wanted), HttpRead::Kind::kBytes);
     if (!read) return done(std::unexpected(std::move(read).error()));
     (*read)->room = std::move(room);
     (*read)->stop = std::move(stop);
@@ -109,7 +110,7 @@ class CurlHttpStore final : public HttpStore {
   }
 
   Result<ObjectVersion> stat(const std::string& key) const override {
-    auto read = make_read({key, {}, 0, std::nullopt}, HttpRead::Kind::kVersion);
+    auto read = make_read(*engine_, {key, {}, 0, std::nullopt}, HttpRead::Kind::kVersion);
     if (!read) return std::unexpected(std::move(read).error());
     auto answer = wait_for(*engine_, std::move(*read));
     if (!answer) return std::unexpected(std::move(answer).error());
@@ -119,7 +120,7 @@ class CurlHttpStore final : public HttpStore {
   Result<std::vector<FolderEntry>> list(const std::string& key) const override {
     return fail(ErrorCode::kUnsupported,
                 "an HTTP server cannot be listed; name the objects, or a manifest of them",
-                {without_userinfo(key), -1, -1, -1});
+                {without_secrets(key), -1, -1, -1});
   }
 
   HttpCounters counters() const override { return engine_->counters(); }

@@ -25,8 +25,11 @@ struct HttpOptions {
   RetryOptions retry;
   // Redirects to another server; never into the inner network from outside of it.
   bool allow_other_hosts = true;
-  // "Name: value", sent to the server that a key names and to no other.
-  std::vector<std::string> headers;
+  // What a server must be shown. It lives in the store alone: no key, message or file holds it. It goes to
+  // `server` ("https://host:443"), or where that is empty to the server that a key names, and never along
+  // with a redirect to another one. A key that has userinfo or a query of its own keeps them.
+  std::string server, userinfo, query;
+  std::vector<std::string> headers;  // "Name: value"
 };
 
 struct HttpCounters {

@@ -94,7 +94,8 @@ bool HttpTransfer::begin(HttpRequest& request, Clock::time_point now) {
     set(CURLOPT_RANGE, range.c_str());
   if (const char* bundle = certificates_in_environment()) set(CURLOPT_CAINFO, bundle);
   add_header("Accept-Encoding: identity");
-  if (!request.left_its_server)
+  const bool is_meant = options_.server.empty() || request.url.server() == options_.server;
+  if (is_meant && !request.left_its_server)
     for (const std::string& line : options_.headers) add_header(line.c_str());
   set(CURLOPT_HTTPHEADER, headers_);
   return ok;

@@ -22,7 +22,7 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 
 std::unexpected<Error> bad_url(std::string_view url, std::string_view why) {
   return fail(ErrorCode::kInvalidArgument, fmt::format("not a usable URL ({})", why),
-              {without_userinfo(url), -1, -1, -1});
+              {without_secrets(url), -1, -1, -1});
 }
 
 // "host" out of "host:80" and "[::1]:80"; what is left begins with ':' or is empty.
@@ -124,26 +124,25 @@ std::string resolved_target(const std::string& base, std::string_view relative) 
 
 }  // namespace
 
-std::string HttpUrl::shown() const {
-  const std::uint16_t usual = scheme == "https" ? 443 : 80;
-  return scheme + "://" + host + (port == usual ? "" : fmt::format(":{}", port)) + target;
-}
+std::string HttpUrl::shown() const { return without_secrets(text()); }
 
 std::string HttpUrl::text() const {
-  std::string text = shown();
-  if (!userinfo.empty()) text.insert(scheme.size() + 3, userinfo + "@");
-  return text;
+  const std::uint16_t usual = scheme == "https" ? 443 : 80;
+  return scheme + "://" + (userinfo.empty() ? "" : userinfo + "@") + host +
+         (port == usual ? "" : fmt::format(":{}", port)) + target;
 }
 
-std::string without_userinfo(std::string_view url) {
+std::string without_secrets(std::string_view url) {
   const std::size_t scheme = url.find("://");
-  if (scheme == std::string_view::npos) return std::string(url);
+  // "a/b://c" is a path; a scheme stands before any slash.
+  if (scheme == std::string_view::npos || scheme == 0 || url.find('/') < scheme) return std::string(url);
   const std::size_t begin = scheme + 3;
+  std::string_view rest = url.substr(begin);
+  rest = rest.substr(0, rest.find_first_of("?#"));
   // Up to the last '@' before the path: passwords may hold '@' where somebody forgot to encode it.
-  const std::size_t end = std::min(url.find_first_of("/?#", begin), url.size());
-  const std::size_t at = url.substr(begin, end - begin).rfind('@');
-  if (at == std::string_view::npos) return std::string(url);
-  return std::string(url.substr(0, begin)) + std::string(url.substr(begin + at + 1));
+  const std::size_t at = rest.substr(0, rest.find('/')).rfind('@');
+  if (at != std::string_view::npos) rest.remove_prefix(at + 1);
+  return std::string(url.substr(0, begin)) + std::string(rest);
 }
 
 Result<HttpUrl> parse_http_url(std::string_view url) {
@@ -217,7 +216,7 @@ Network network_of_address(const sockaddr* address) {
 Result<HttpUrl> redirect_target(const HttpUrl& from, std::string_view location, const RedirectRules& rules) {
   const auto refused = [&](std::string_view why) {
     return fail(ErrorCode::kNoAccess,
-                fmt::format("redirect to {} refused ({})", without_userinfo(location.substr(0, 200)), why),
+                fmt::format("redirect to {} refused ({})", without_secrets(location.substr(0, 200)), why),
                 {from.shown(), -1, -1, -1});
   };
   location = location.substr(0, location.find('#'));

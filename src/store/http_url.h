@@ -24,7 +24,7 @@ struct HttpUrl {
   std::string target;  // path and query, percent-encoded; begins with '/'
 
   std::string text() const;   // all of it
-  std::string shown() const;  // without userinfo, for messages
+  std::string shown() const;  // without userinfo and query, for messages
   std::string server() const { return scheme + "://" + host + ":" + std::to_string(port); }
   bool same_server(const HttpUrl& other) const {
     return scheme == other.scheme && host == other.host && port == other.port;
@@ -35,8 +35,9 @@ struct HttpUrl {
 // Spaces and bytes beyond ASCII in the path are percent-encoded; a fragment is dropped.
 Result<HttpUrl> parse_http_url(std::string_view url);
 
-// For messages about anything that may be an address, also about one that cannot be parsed.
-std::string without_userinfo(std::string_view url);
+// The URL without its userinfo and query, either of which may hold a password or a signature. Works on
+// anything, also on what cannot be parsed; a path is returned as it is.
+std::string without_secrets(std::string_view url);
 
 enum class Network : std::uint8_t {
   kPublic,

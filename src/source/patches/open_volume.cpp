@@ -98,9 +98,10 @@ bool is_tiff_name(const std::string& path) {
   return name.ends_with(".tif") || name.ends_with(".tiff");
 }
 
-Result<Volume> open_volume(const std::string& uri, VolumeUse use, const PatchOptions& options) {
-  auto store = make_store_for(uri);
+Result<Volume> open_volume(const std::string& given, VolumeUse use, const PatchOptions& options) {
+  auto store = make_store_for(given, options.headers);
   if (!store) return std::unexpected(std::move(store).error());
+  const std::string uri = without_secrets(given);
   const std::vector<PageAxis> axes = use == VolumeUse::kImage ? options.axes : std::vector<PageAxis>{};
   const auto open_tiff = [&](std::vector<std::string> files) {
     return as_volume(open_tiff_volume(std::move(*store), uri, std::move(files), axes), use, options);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "penstock/arrays.h"
 #include "source/chunked_array.h"

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "penstock/arrays.h"
 #include "source/patches/open_volume.h"
+#include "store/http_url.h"
 #include "source/patches/patch_draws.h"
 
 namespace penstock {
@@ -174,7 +175,7 @@ Result<SourcePtr> open_patches(const std::vector<std::string>& volumes, const Pa
     if (!kept) return std::unexpected(std::move(kept).error());
     made->keep_places(std::move(*kept));
   }
-  std::string uri = volumes.front();
+  std::string uri = without_secrets(volumes.front());
   if (volumes.size() > 1) uri += fmt::format(" and {} more", volumes.size() - 1);
   auto source = std::make_shared<PatchesSource>(std::move(uri), std::move(*made), !options.labels.empty());
   if (options.per_epoch > 0) PENSTOCK_CHECK(source->draw_at_random(options));

@@ -13,6 +13,7 @@
 #include "source/path_pattern.h"
 #include "source/read_array.h"
 #include "source/zarr/variable.h"
+#include "store/http_url.h"
 #include "store/store_of_uri.h"
 
 namespace penstock {
@@ -315,22 +316,23 @@ Result<std::vector<std::string>> expand_stores(const std::vector<std::string>& g
   if (uris.empty()) return fail(ErrorCode::kInvalidArgument, "the list names no store");
   if (uris.size() > kMostStores)
     return fail(ErrorCode::kTooLarge, fmt::format("{} stores; at most {}", uris.size(), kMostStores),
-                {uris.front(), -1, -1, -1});
+                {without_secrets(uris.front()), -1, -1, -1});
   for (std::size_t i = 0; i < uris.size(); ++i)
     if (std::ranges::find(uris.begin(), uris.begin() + static_cast<std::ptrdiff_t>(i), uris[i]) !=
         uris.begin() + static_cast<std::ptrdiff_t>(i))
-      return fail(ErrorCode::kInvalidArgument, "the store is named twice", {uris[i], -1, -1, -1});
+      return fail(ErrorCode::kInvalidArgument, "the store is named twice", {without_secrets(uris[i]), -1, -1, -1});
   return uris;
 }
 
-Result<std::vector<OpenedStore>> open_stores(const std::vector<std::string>& uris, bool missing_is_error) {
+Result<std::vector<OpenedStore>> open_stores(const std::vector<std::string>& uris, const ZarrOptions& options) {
   std::vector<OpenedStore> stores;
-  for (const std::string& uri : uris) {
-    auto store = make_store_for(uri);
+  for (const std::string& given : uris) {
+    auto store = make_store_for(given, options.headers);
     if (!store) return std::unexpected(std::move(store).error());
+    const std::string uri = without_secrets(given);
     if (!is_remote(uri) && !(*store)->stat(uri))
       return fail(ErrorCode::kNotFound, "no such file or folder", {uri, -1, -1, -1});
-    auto node = ZarrNode::open(*store, uri, {missing_is_error});
+    auto node = ZarrNode::open(*store, uri, {options.missing == MissingChunk::kError});
     if (!node) return std::unexpected(std::move(node).error());
     stores.push_back({uri, std::move(*store), std::move(*node)});
     const OpenedStore &first = stores.front(), &last = stores.back();

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "penstock/arrays.h"
 #include "source/zarr/coordinate.h"
 #include "source/zarr/zarr_node.h"
 
@@ -22,7 +23,7 @@ struct OpenedStore {
 // a wildcard matches sorted by name. A path that exists means itself, whatever characters it has.
 Result<std::vector<std::string>> expand_stores(const std::vector<std::string>& given);
 
-Result<std::vector<OpenedStore>> open_stores(const std::vector<std::string>& uris, bool missing_is_error);
+Result<std::vector<OpenedStore>> open_stores(const std::vector<std::string>& uris, const ZarrOptions& options);
 
 // A variable: its array in each store that holds it, in the order of the stores.
 struct JoinedArray {

@@ -592,8 +592,8 @@ Result<std::vector<std::string>> choose_names(const std::vector<OpenedStore>& st
 }
 
 std::string describe_stores(const std::vector<std::string>& given, const std::vector<OpenedStore>& stores) {
-  if (given.size() == 1) return given.front();
-  return fmt::format("{} and {} more", given.front(), stores.size() - 1);
+  if (given.size() == 1) return without_secrets(given.front());
+  return fmt::format("{} and {} more", without_secrets(given.front()), stores.size() - 1);
 }
 
 }  // namespace
@@ -605,7 +605,7 @@ Result<SourcePtr> open_zarr(const std::string& uri, const ZarrOptions& options) 
 Result<SourcePtr> open_zarr(const std::vector<std::string>& given, const ZarrOptions& options) {
   const auto uris = expand_stores(given);
   if (!uris) return std::unexpected(uris.error());
-  const auto stores = open_stores(*uris, options.missing == MissingChunk::kError);
+  const auto stores = open_stores(*uris, options);
   if (!stores) return std::unexpected(stores.error());
   const std::string uri = describe_stores(given, *stores);
   ZarrOptions named = options;

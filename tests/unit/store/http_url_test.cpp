@@ -53,9 +53,20 @@ TEST(HttpUrl, what_follows_a_zero_byte_is_not_overlooked) {
 
 TEST(HttpUrl, passwords_are_in_no_message) {
   EXPECT_EQ(parse_http_url("http://u:secret@a.example/x")->shown(), "http://a.example/x");
-  EXPECT_EQ(without_userinfo("http://u:se@cret@a.example/x@y"), "http://a.example/x@y");
-  EXPECT_EQ(without_userinfo("plain/path@x"), "plain/path@x");
+  EXPECT_EQ(without_secrets("http://u:se@cret@a.example/x@y"), "http://a.example/x@y");
+  EXPECT_EQ(without_secrets("plain/path@x?y#z"), "plain/path@x?y#z");
+  EXPECT_EQ(without_secrets("a/b://u:p@c?x"), "a/b://u:p@c?x") << "a path";
   EXPECT_EQ(parse_http_url("http://u:secret@a b/x").error().describe().find("secret"), std::string::npos);
+}
+
+TEST(HttpUrl, signatures_are_in_no_message) {
+  EXPECT_EQ(parse_http_url("https://a.example/x.tar?sig=secret")->shown(), "https://a.example/x.tar");
+  EXPECT_EQ(without_secrets("https://u:p@a.example?sig=secret@/x#y"), "https://a.example");
+  EXPECT_EQ(parse_http_url("https://a b/x?sig=secret").error().describe().find("secret"), std::string::npos);
+  const auto from = parse_http_url("https://a.example/x?sig=secret");
+  const auto refused = redirect_target(*from, "http://b.example/y?sig=secret", {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().describe().find("secret"), std::string::npos);
 }
 
 TEST(HttpUrl, tells_inner_addresses) {

@@ -35,5 +35,15 @@ TEST(StoreOfUri, other_schemes_are_refused_by_name) {
   }
 }
 
+TEST(StoreOfUri, a_header_that_cannot_be_sent_is_refused_without_its_value) {
+  for (const char* line : {"secret", ": secret", "A b: secret", "A: secret\r\nB: c", "Host: secret", "RANGE: secret"}) {
+    const auto store = make_store_for("https://a.example/x?secret", {line});
+    ASSERT_FALSE(store) << line;
+    if (store.error().code == ErrorCode::kUnsupported) GTEST_SKIP() << store.error().message;
+    EXPECT_EQ(store.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(store.error().describe().find("secret"), std::string::npos) << store.error().describe();
+  }
+}
+
 }  // namespace
 }  // namespace penstock
