@@ -14,6 +14,7 @@
 #include "source/zarr/gaps.h"
 #include "source/zarr/joined_stores.h"
 #include "source/zarr/variable.h"
+#include "store/http_url.h"
 
 namespace penstock {
 namespace {
