@@ -109,7 +109,7 @@ def three(tmp_path):
     return [save_png(tmp_path / f"{i}.png", np.full((4, 4, 3), i, np.uint8)) for i in range(3)]
 
 
-@pytest.mark.parametrize("as_label", [int, np.int64, torch.tensor], ids=str)
+@pytest.mark.parametrize("as_label", [int, np.int64, torch.tensor], ids=["int", "numpy", "torch"])
 def test_pairs_of_paths_and_numbers(three, as_label):
     pairs = [(three[2], as_label(5)), (str(three[0]), as_label(-1)), (three[2], as_label(7))]
     with ps.Loader(pairs, batch_size=3) as loader:
