@@ -26,7 +26,7 @@ struct Engine {
   const BudgetPlan budget;
   const unsigned threads;
   const std::string tuning;
-  const LoaderOptions options;
+  LoaderOptions options;
   const std::uint64_t variable_bytes, cached_bytes;
   const std::shared_ptr<Ledger> ledger;
   const std::shared_ptr<BatchPool> pool;

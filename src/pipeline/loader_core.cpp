@@ -100,6 +100,7 @@ void LoaderCore::retire_engine() {
   chunks_before_ = chunks_before_ + engine->reads.chunk_stats();
   if (engine->cache) tiers_before_ = engine->cache->tiers();
   engine->cache.reset();  // its memory goes back to the node, unless others use it
+  engine->options.cache.reset();
   engine->charge.reset();
   engine_.reset();
 }
@@ -114,6 +115,8 @@ void LoaderCore::close() {
   for (const Ended& each : ended) each.cancel();
   const std::lock_guard starting(starting_);
   retire_engine();
+  const std::lock_guard lock(mutex_);
+  options_.cache.reset();
 }
 
 Status LoaderCore::set_ranks(std::uint32_t rank, std::uint32_t world_size, std::uint32_t local_ranks) {

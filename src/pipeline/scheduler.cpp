@@ -7,6 +7,7 @@ namespace {
 
 constexpr double kClaimSeconds = 50e-6;  // long enough that claiming costs nothing
 constexpr int kStandInTries = 8;
+constexpr double kBookSeconds = 20e-3;  // how old the books of an epoch under way may be
 
 thread_local bool is_worker = false;
 
@@ -151,10 +152,24 @@ void Scheduler::work(unsigned number) {
   is_worker = true;
   WorkerCounters& counters = counters_[number];
   SampleWorker worker(plan_, scratch_, counters);
-  WorkerStats before;  // the last claim
+  // What was spent is booked when the worker turns to another epoch or has nothing to do, which is before
+  // anybody can see that the epoch is over; and now and then.
+  WorkerStats booked;
+  std::shared_ptr<EpochSpending> spent;
+  Clock::time_point booked_at = Clock::now();
+  const auto book = [&] {
+    if (!spent) return;
+    const WorkerStats now = counters.read();
+    spent->add(now - booked);
+    booked = now;
+  };
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     auto claim = claim_samples();
+    if (!claim || claim->run->spent != spent) {
+      book();
+      spent = claim ? claim->run->spent : nullptr;
+    }
     if (!claim) {
       const Clock::time_point since = Clock::now();
       const bool queue_is_full = std::ranges::any_of(
@@ -175,10 +190,12 @@ void Scheduler::work(unsigned number) {
     const Clock::time_point since = Clock::now();
     worker.read_through(shared);
     make_samples(*claim, worker);
-    const double seconds = seconds_between(since, Clock::now());
-    const WorkerStats now = counters.read();
-    claim->run->spent->add(now - before);
-    before = now;
+    const Clock::time_point now = Clock::now();
+    const double seconds = seconds_between(since, now);
+    if (seconds_between(booked_at, now) > kBookSeconds) {
+      book();
+      booked_at = now;
+    }
     lock.lock();
     --claim->run->workers;
     --claim->batch->workers;
@@ -192,6 +209,7 @@ void Scheduler::work(unsigned number) {
       lock.lock();
     }
   }
+  book();
 }
 
 // The one that has been waited for longest comes first; then those with the fewest batches, the newest of
