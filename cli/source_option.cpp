@@ -35,6 +35,7 @@ Result<SourcePtr> look_at_zarr(const SourceOption& option, const OpenOptions& ot
   auto source = open_zarr(uris, *options);
   if (source || source.error().code != ErrorCode::kNotFound) return source;
   if (uris.size() > 1) {
+    source.error().code = ErrorCode::kInvalidArgument;
     source.error().message +=
         " (several URIs are Zarr stores; of other kinds, name several by one pattern in quotes)";
     return source;

@@ -187,7 +187,7 @@ def _region(region: Any) -> list[tuple[int, int]]:
         else:
             raise TypeError(f"region={region!r}: {form}")
         ranges.append((0 if ends[0] is None else _integer("region", ends[0]),
-                       _FAR if ends[1] is None else _integer("region", ends[1])))
+                       FAR if ends[1] is None else _integer("region", ends[1])))
     return ranges
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Iterator, Mapping, Sequence, Union
 
 from . import _core
+from .arguments import is_sequence, text, whole_number
+from .arguments import shown as describe
 from .sizes import parse_bytes
 from .sources import Source, open_source
 
@@ -84,8 +86,10 @@ def statistics(source: Union[str, os.PathLike, Source], fields: Union[str, Seque
     opened = open_source(source)
     if isinstance(fields, str):
         fields = [fields]
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= 1024):
-        raise ValueError(f"threads={threads!r}: wants a whole number from 1 to 1024")
+    if fields is not None and not is_sequence(fields):
+        raise TypeError(f"fields={describe(fields)}: wants the name of a field, or a list of names")
+    names = [text("fields", name, "the name of a field") for name in ([] if fields is None else fields)]
+    count = 0 if threads is None else whole_number("threads", threads, 1, 1024)
     began, shown = time.monotonic(), False
 
     def progress(samples: int) -> None:
@@ -95,7 +99,7 @@ def statistics(source: Union[str, os.PathLike, Source], fields: Union[str, Seque
             print(f"\rpenstock: measuring {opened.uri}: {samples:,} of {len(opened):,} samples", end="",
                   file=sys.stderr, flush=True)
 
-    found = _core.measure_source(opened._handle, fields=list(fields or []), threads=threads or 0,
+    found = _core.measure_source(opened._handle, fields=names, threads=count,
                                  memory_bytes=parse_bytes(memory) if memory is not None else 0, progress=progress)
     if shown:
         print(file=sys.stderr)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, Iterable
+
+from .arguments import whole_number
 
 
 def chosen_indices(samples: Iterable[Any], size: int, what: str) -> list[int]:
@@ -19,7 +20,7 @@ def chosen_indices(samples: Iterable[Any], size: int, what: str) -> list[int]:
     values = list(samples)
     booleans = sum(_is_boolean(value) for value in values)
     if booleans == 0:
-        return [_index(value, what) for value in values]
+        return [whole_number(f"{what}: index", value) for value in values]
     if booleans < len(values):
         raise TypeError(f"{what}: booleans and numbers are mixed; give indices, or a mask with one boolean for each "
                         "sample")
@@ -28,15 +29,14 @@ def chosen_indices(samples: Iterable[Any], size: int, what: str) -> list[int]:
     return [index for index, is_chosen in enumerate(values) if is_chosen]
 
 
+def refuse_booleans(values: Iterable[Any], what: str) -> None:
+    """For numbers that a mask could be mistaken for."""
+    if any(_is_boolean(value) for value in values):
+        raise TypeError(f"{what}: wants numbers, not booleans; source.subset(mask) chooses samples by a mask")
+
+
 def _is_boolean(value: Any) -> bool:
     if type(value) is int:
         return False
     # Scalars of NumPy and torch say so by their dtype.
     return isinstance(value, bool) or str(getattr(value, "dtype", "")) in ("bool", "torch.bool")
-
-
-def _index(value: Any, what: str) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{what}: {value!r} is not a whole number") from None

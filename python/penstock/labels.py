@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 
 from .arguments import any_number, did_you_mean, shown
 from .errors import UsageError
+from .indices import refuse_booleans
 
 if TYPE_CHECKING:
     from .sources import Source
@@ -84,6 +85,8 @@ def sampling_weights(weights: Any, source: Source) -> Sequence[float] | None:
         if weights != "balanced":
             raise ValueError(f'weights={weights!r}: wants "balanced", or a number for each sample')
         return balanced_weights(source)
-    if not hasattr(weights, "__iter__"):
+    if not hasattr(weights, "__iter__") or getattr(weights, "ndim", 1) != 1:
         raise TypeError(f'weights={shown(weights)}: wants "balanced", or a number for each sample')
-    return [any_number("weights", weight) for weight in weights]
+    values = weights.tolist() if hasattr(weights, "tolist") else list(weights)
+    refuse_booleans(values, "weights")
+    return [any_number("weights", weight) for weight in values]

@@ -90,4 +90,4 @@ def _shown(value: Any) -> str:
         return f"<{len(value)} values>"
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
-    return shown(without_secrets(value) if isinstance(value, str) else value)
+    return repr(without_secrets(value)) if isinstance(value, str) else shown(value)

@@ -290,8 +290,10 @@ class Map(Transform):
             hint = f"a list, [{self.fields!r}]" if isinstance(self.fields, str) else "a list of names"
             raise TypeError(f"Map: fields={shown(self.fields)}: wants {hint}")
         names = tuple(text("Map: fields", name, "the name of a field") for name in self.fields)
-        if not names or len(set(names)) < len(names):
-            raise ValueError(f"Map: fields={list(names)}: wants at least one name, and each name once")
+        if not names:
+            raise ValueError("Map: fields is empty; leave it out for the field whose step this is")
+        if len(set(names)) < len(names):
+            raise ValueError(f"Map: fields={list(names)}: wants each name once")
         object.__setattr__(self, "fields", names)
 
     def __repr__(self) -> str:

@@ -55,9 +55,9 @@ def test_indices_stay_indices(flat):
 @pytest.mark.parametrize("wrong", [[0.0, 1.5], np.array([0.0, 1.0]), torch.tensor([1.0]), ["a"]], ids=str)
 def test_numbers_with_fractions_are_no_indices(flat, wrong):
     source = ps.open_source(flat)
-    with pytest.raises(TypeError, match="not a whole number"):
+    with pytest.raises(TypeError, match="wants a whole number"):
         source.subset(wrong)
-    with pytest.raises(TypeError, match="not a whole number"):
+    with pytest.raises(TypeError, match="wants a whole number"):
         ps.Loader(source, sampler=wrong)
 
 

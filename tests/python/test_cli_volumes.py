@@ -39,8 +39,9 @@ def test_inspect_says_what_a_stack_is(cli, stack, tmp_path):
     found = json.loads(cli("inspect", hyper, "--json").stdout)
     assert (found["axes"], found["shape"], found["compression"]) == ("ZCYX", [5, 2, 8, 9], "uncompressed")
     single = tmp_path / "single.tif"
-    tifffile.imwrite(single, np.zeros((8, 9), np.float32))
-    assert "8x9" in cli("inspect", single).stdout
+    tifffile.imwrite(single, np.zeros((8, 9), np.uint8))
+    found = json.loads(cli("inspect", single, "--json").stdout)
+    assert found["kind"] == "image folder" and found["sampled"]["shapes"][0]["shape"] == [8, 9, 3]
 
 
 def test_inspect_of_patches(cli, stack, labels):

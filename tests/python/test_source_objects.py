@@ -257,7 +257,7 @@ def test_nothing_secret_is_printed():
 
     recipe = Recipe(ps.Tar, ("https://user:hush@example.org/a.tar?X-Amz-Signature=hush",),
                     {"headers": {"Authorization": "Bearer hush"}, "root": ["https://hush@example.org/b", "x"]})
-    assert "hush" not in str(recipe) and "https://...@example.org/a.tar" in str(recipe)
+    assert "hush" not in str(recipe) and "'https://example.org/a.tar'" in str(recipe)
 
 
 def test_every_kind_of_source_survives_pickling(classes, flat, numbers, volume, store, tmp_path):
