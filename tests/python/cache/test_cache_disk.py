@@ -503,7 +503,9 @@ def test_two_processes_with_memory_and_disk(noisy, folder):
            "cache_options": {"ram": "1MiB", "disk": f"{folder}:{LARGE}"}}
     with read_together(3, **own) as (_, two, _):
         tiers = two.epoch()["tiers"]
-        assert sum(tier["entries"] for tier in tiers.values()) == SAMPLES and tiers["ram"]["entries"] > 5
+        in_memory = tiers["ram"]["entries"]
+        # Each sample went to one of the tiers. Those in memory are copied to disk afterwards.
+        assert in_memory > 5 and SAMPLES - in_memory <= tiers["disk"]["entries"] <= SAMPLES
 
 
 def test_a_folder_that_is_in_use_by_another_size_still_gives_right_samples(noisy, folder):
