@@ -259,13 +259,14 @@ TEST(BadArrays, a_big_npy_that_shrinks_while_in_use_names_the_sample_and_its_off
   options.prefetch = 2;
   auto loader = Loader::open(*source, options);
   ASSERT_TRUE(loader);
-  ASSERT_TRUE((*loader)->start_epoch());
-  ASSERT_TRUE((*loader)->next());
+  const auto epoch = (*loader)->start_epoch();
+  ASSERT_TRUE(epoch);
+  ASSERT_TRUE((*epoch)->next());
   ASSERT_EQ(truncate(path.c_str(), 128 + 500 * 256), 0);
   std::optional<Error> error;
   std::uint64_t batches = 1;
   while (true) {
-    auto batch = (*loader)->next();
+    auto batch = (*epoch)->next();
     if (!batch) {
       error = batch.error();
       break;

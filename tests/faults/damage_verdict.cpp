@@ -74,10 +74,11 @@ Judgement judge(const std::string& path, OpenOptions options, unsigned threads,
   loading.fields = fields_of(**source);
   auto loader = Loader::open(*source, loading);
   if (!loader) return noticed_at_open(loader.error());
-  if (const auto started = (*loader)->start_epoch(); !started) return noticed_at_open(started.error());
+  const auto epoch = (*loader)->start_epoch();
+  if (!epoch) return noticed_at_open(epoch.error());
   bool unique = true;
   while (true) {
-    auto batch = (*loader)->next();
+    auto batch = (*epoch)->next();
     if (!batch) out.errors.push_back(batch.error());
     if (!batch || !*batch) break;
     unique = take_batch(**batch, out.delivered) && unique;

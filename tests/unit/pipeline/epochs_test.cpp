@@ -68,12 +68,12 @@ void expect_balanced(const Counts& counts) {
 // A step that takes a while.
 FieldTransform slowly(std::chrono::milliseconds time) {
   return {"array",
-          {Map{[time](const ArraySpec& spec, const void* data) -> Result<OwnedArray> {
+          {Map::of_array([time](const ArraySpec& spec, const void* data) -> Result<OwnedArray> {
             std::this_thread::sleep_for(time);
             auto copy = std::make_shared<std::int64_t>();
             std::memcpy(copy.get(), data, 8);
             return OwnedArray{spec, copy};
-          }}},
+          })},
           ""};
 }
 
@@ -216,12 +216,12 @@ TEST(Epochs, an_error_in_one_does_not_end_the_other) {
   LoaderOptions o = options(2);
   o.shuffle = ShuffleMode::kOff;
   o.transforms = {{"array",
-                   {Map{[](const ArraySpec& spec, const void* data) -> Result<OwnedArray> {
+                   {Map::of_array([](const ArraySpec& spec, const void* data) -> Result<OwnedArray> {
                      auto copy = std::make_shared<std::int64_t>();
                      std::memcpy(copy.get(), data, 8);
                      if (*copy == 5) return fail(ErrorCode::kCallback, "no fives");
                      return OwnedArray{spec, copy};
-                   }}},
+                   })},
                    ""}};
   auto loader = open(source_of_numbers(40), o);
   const auto list = [](std::vector<std::uint64_t> values) {
