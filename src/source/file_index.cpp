@@ -284,10 +284,11 @@ Result<FileIndex> parse_index(ConstBytes bytes, const std::string& root) {
   const auto damaged = [&] { return fail(ErrorCode::kCorrupt, "damaged index", {root, -1, -1, -1}); };
   if (bytes.size() < kMagic.size() + 4 || std::memcmp(bytes.data(), kMagic.data(), kMagic.size() - 1) != 0)
     return damaged();
-  if (std::to_integer<char>(bytes[kMagic.size() - 1]) != kMagic.back())
-    return fail(ErrorCode::kUnsupported, "an index of another version", {root, -1, -1, -1});
+  // Every version ends with this checksum, so that damage is not taken for another version.
   const ConstBytes body = bytes.first(bytes.size() - 4);
   if (ByteReader(bytes.last(4)).read<std::uint32_t>() != crc32c(body)) return damaged();
+  if (std::to_integer<char>(bytes[kMagic.size() - 1]) != kMagic.back())
+    return fail(ErrorCode::kUnsupported, "an index of another version", {root, -1, -1, -1});
   ByteReader reader(body);
   reader.take(kMagic.size());
   if (reader.take_text(reader.read<std::uint64_t>()) != root) return damaged();
