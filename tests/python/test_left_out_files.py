@@ -2,15 +2,17 @@
 
 import json
 import logging
+import pathlib
+import struct
 import subprocess
 import sys
-import pathlib
 
 import numpy as np
 import pytest
 
 import penstock as ps
 from pictures import noise, save_png
+from records import crc32c
 
 
 def command(*arguments):
@@ -100,7 +102,8 @@ def test_an_index_of_an_older_version_is_made_anew_without_a_word(mixed, caplog,
     warnings_of(caplog, mixed)
     for file in (tmp_path / "kept").rglob("*"):
         if file.is_file() and file.read_bytes()[:7] == b"PENSTIX":
-            file.write_bytes(b"PENSTIX1" + file.read_bytes()[8:])
+            older = b"PENSTIX1" + file.read_bytes()[8:-4]
+            file.write_bytes(older + struct.pack("<I", crc32c(older)))
     source, messages = warnings_of(caplog, mixed)
     assert not source._handle.index_was_kept()
     assert len(messages) == 1 and "damaged" not in messages[0]

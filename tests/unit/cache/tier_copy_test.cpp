@@ -87,7 +87,8 @@ TEST(TierCopy, begins_when_the_last_entry_is_in) {
   EXPECT_TRUE(comes_true([&] { return tiers.disk->state().entries == kEntries; }));
   EXPECT_EQ(copy.copied(), kEntries);
   for (std::uint64_t i = 0; i < kEntries; ++i) {
-    const auto found = tiers.disk->find(key(i), some_room());
+    const CacheTier::Room room = some_room();  // holds the bytes that are found
+    const auto found = tiers.disk->find(key(i), room);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->bytes.size(), kBytes);
     EXPECT_EQ(found->bytes.back(), static_cast<std::byte>(i));

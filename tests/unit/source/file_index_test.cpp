@@ -56,6 +56,9 @@ TEST(KeptIndex, another_version_is_no_damage) {
   const auto index = scan_folder(store_with({"x.png"}), "root", "", {});
   auto bytes = serialise_index(*index, "root");
   bytes[7] = std::byte{'1'};
+  EXPECT_EQ(parse_index(bytes, "root").error().code, ErrorCode::kCorrupt) << "the checksum no longer fits";
+  const std::uint32_t checksum = crc32c(ConstBytes(bytes).first(bytes.size() - 4));
+  std::memcpy(bytes.data() + bytes.size() - 4, &checksum, sizeof checksum);
   EXPECT_EQ(parse_index(bytes, "root").error().code, ErrorCode::kUnsupported);
 }
 
