@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from . import _core
 from .arguments import is_sequence, text, whole_number
 from .arguments import shown as describe
 from .sizes import parse_bytes
-from .sources import Source, open_source
+from .sources import Pairs, Paths, Source, open_source
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class Statistics(Mapping[str, FieldStatistics]):
         return f"<penstock statistics of {self.samples} samples{bad}: {', '.join(self._fields)}>"
 
 
-def statistics(source: Union[str, os.PathLike, Source], fields: Union[str, Sequence[str], None] = None, *,
+def statistics(source: Union[Paths, Pairs, Source], fields: Union[str, Sequence[str], None] = None, *,
                threads: int | None = None, memory: Union[int, str, None] = None) -> Statistics:
     """Reads every sample once and measures its fields, the same numbers that ``penstock statistics`` prints.
 

@@ -19,7 +19,7 @@ from .labels import sampling_weights
 from .outputs import channels_first, choose_output, converter
 from .ranks import Ranks, find_ranks
 from .sizes import parse_bytes
-from .sources import Source, open_source
+from .sources import Pairs, Paths, Source, open_source
 from .torch_words import unknown_keyword
 from .transforms import Derive, dtype_name, engine_steps, makes_image
 
@@ -80,7 +80,7 @@ class Loader:
         layout: "NCHW", "NHWC" or "channels_last" (torch).
     """
 
-    def __init__(self, source: Union[str, os.PathLike, Source], batch_size: int = 1, *,
+    def __init__(self, source: Union[Paths, Pairs, Source], batch_size: int = 1, *,
                  fields: Union[Sequence[str], Mapping[str, str], None] = None,
                  transform: Union[Sequence[Any], Mapping[str, Any], None] = None,
                  shuffle: Union[bool, str] = False, shuffle_window: int | None = None,

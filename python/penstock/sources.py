@@ -23,6 +23,7 @@ log = logging.getLogger("penstock")
 
 # One path, glob or brace pattern, or several in the order in which their samples come.
 Paths = Union[str, os.PathLike, Sequence[Union[str, os.PathLike]]]
+Pairs = Sequence[tuple[Union[str, os.PathLike], Union[int, str]]]  # files and their labels
 Headers = Union[Mapping[str, str], None]  # of HTTP requests
 
 _QUIET_SECONDS = 1.0  # a scan that takes longer shows what it is doing
@@ -306,7 +307,7 @@ def Mix(sources: Sequence[Union[str, os.PathLike, Source]], weights: Sequence[fl
 
 
 @recorded
-def open_source(source: Union[Paths, Source], kind: str | None = None, *, headers: Headers = None) -> Source:
+def open_source(source: Union[Paths, Pairs, "Source"], kind: str | None = None, *, headers: Headers = None) -> Source:
     """A path, glob or brace pattern or URL, a list of them, or a list of (path, label) pairs to a Source; a Source is
     returned as it is. `headers`: see Tar."""
     if isinstance(source, Source):
