@@ -283,7 +283,7 @@ class Loader:
         state = _checked_state(state)
         if "content" in state:
             self._read_content()
-        else:
+        elif "version" in state:
             log.warning("the state says nothing of the content of its data: that %s is the same data is only known "
                         "by keys and sizes", self.source.uri)
         if self._sampler is not None and "epoch" in state:

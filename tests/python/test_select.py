@@ -155,6 +155,19 @@ def test_longitudes_wrap(group, expected, ends):
     assert_same(got(group, select={"lon": slice(*ends, 2)}), want[..., ::2])
 
 
+@pytest.mark.parametrize("start, ends, want", [
+    (-180, (350, 10), [0]), (-180, (345, 45), [0, 30]), (-180, (150, 210), [150]), (-180, (330, -90), [-30, *range(0, 180, 30),
+                                                                                                     -180, -150, -120, -90]),
+    (0, (150, -150), [150, 180, 210]), (0, (10, -10), list(range(30, 360, 30))), (0, (330, -300), [330, 0, 30, 60]),
+    (0.1, (330.1, -299.9), [330.1, 0.1, 30.1, 60.1])])
+def test_longitudes_of_the_other_convention_mean_the_same_places(tmp_path, start, ends, want):
+    longitudes = start + np.arange(0, 360, 30.0)
+    path = write(tmp_path / "g", time=([0, 1], {}), lon=(longitudes, {"units": "degrees_east"}))
+    places = [int(np.argmin(abs(longitudes - value))) for value in want]
+    data = np.arange(24).reshape(2, 12)
+    assert_same(got(path, select={"lon": ends}).astype("i8"), data[:, places])
+
+
 def test_a_meridian_at_both_ends_comes_once(tmp_path):
     path = write(tmp_path / "g", time=([0, 1], {}), lon=(np.arange(-180.0, 181, 30), {"units": "degrees_east"}))
     data = np.arange(26).reshape(2, 13)

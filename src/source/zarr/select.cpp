@@ -147,6 +147,17 @@ std::int64_t first_not(std::int64_t size, const IsBefore& is_before) {
 
 // ---- ranges
 
+// The same longitude within the turn that the coordinates make: 350 is -10 where they rise from -180 to 180. Taking
+// 360 off rounds, so a result that all but equals a coordinate is that coordinate.
+double on_circle(double degrees, const NumberKeys& keys, std::int64_t size) {
+  constexpr double kTurn = 360, kRounding = 1e-9;
+  const double start = *keys.at(0);
+  if (degrees >= start && degrees <= start + kTurn) return degrees;
+  const double turned = degrees - kTurn * std::floor((degrees - start) / kTurn);
+  const std::int64_t near = first_not(size, [&](std::int64_t i) { return *keys.at(i) < turned - kRounding; });
+  return near < size && std::abs(*keys.at(near) - turned) <= kRounding ? *keys.at(near) : turned;
+}
+
 // From `from` to the end of the circle, and on from its beginning up to `to`.
 Result<IndexRuns> wrap_around(const KeySpan<double>& from, const KeySpan<double>& to, const NumberKeys& keys,
                               const Question& question) {
@@ -159,9 +170,17 @@ Result<IndexRuns> wrap_around(const KeySpan<double>& from, const KeySpan<double>
                     from.first, to.last, coordinate.text(0), coordinate.text(coordinate.size() - 1), to.last,
                     from.first));
   const std::int64_t size = coordinate.size();
-  const std::int64_t begin = first_not(size, [&](std::int64_t i) { return *keys.at(i) < from.first; });
-  const std::int64_t end = first_not(size, [&](std::int64_t i) { return to.reaches(*keys.at(i)); });
+  const double first = on_circle(from.first, keys, size), last = on_circle(to.last, keys, size);
+  const std::int64_t begin = first_not(size, [&](std::int64_t i) { return *keys.at(i) < first; });
+  const std::int64_t end = first_not(size, [&](std::int64_t i) { return *keys.at(i) <= last; });
   IndexRuns runs;
+  if (first <= last) {
+    if (begin >= end)
+      return question.refuse(
+          fmt::format("no coordinate is from {} to {}; {}", from.first, to.last, question.ends()));
+    runs.append(IndexRun{begin, end - begin, 1});
+    return runs;
+  }
   runs.append(IndexRun{begin, size - begin, 1});
   // The meridian that stands at both ends is taken once.
   const std::int64_t again = coordinate.repeats_first() && begin < size ? 1 : 0;
