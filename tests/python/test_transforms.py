@@ -456,9 +456,8 @@ def step(array):
     return array
 def run():
     loader = ps.Loader(sys.argv[1], batch_size=4, transform=[ps.Map(step)], threads=1, output="numpy")
-    loader.myself = loader
-    batches = iter(loader)
-    next(batches)
+    loader.batches = iter(loader)  # a cycle, which only the collector ends; the epoch goes on until then
+    next(loader.batches)
 run()
 while len(calls) < 20:
     pass
