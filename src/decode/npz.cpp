@@ -10,6 +10,7 @@
 
 #include "base/byte_reader.h"
 #include "decode/text.h"
+#include "penstock/interruption.h"
 
 namespace penstock {
 namespace {
@@ -25,6 +26,8 @@ constexpr std::uint16_t kExtra64 = 1;                 // the extra field with si
 constexpr std::uint32_t kSeeExtra = 0xffffffff;       // in place of a size or offset that is in there
 
 constexpr std::size_t kMostMembers = 65'536;
+constexpr std::uint64_t kCentralHeaderBytes = 46;
+constexpr std::uint64_t kBytesPerListed = 192;  // in memory, besides its name
 constexpr std::uint64_t kDeflateMostRatio = 1032;  // 258 bytes for two bits
 constexpr std::string_view kSuffix = ".npy";
 
@@ -229,7 +232,7 @@ Result<Place> locate(ConstBytes body, const Entry& entry, ConstBytes& stored) {
 
 // Fills `out` from all of `packed`: no byte of either may be left over.
 Status inflate_exactly(ConstBytes packed, MutableBytes out) {
-  constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // zlib counts in 32 bits
+  constexpr std::size_t kMostAtOnce = std::size_t{16} << 20;  // between two looks at the interruption
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
     return fail(ErrorCode::kNoMemory, "npz: no memory to inflate");
@@ -238,7 +241,7 @@ Status inflate_exactly(ConstBytes packed, MutableBytes out) {
   stream.next_out = out.empty() ? &nowhere : reinterpret_cast<Bytef*>(out.data());
   std::size_t in_left = packed.size(), out_left = out.size();
   int answer = Z_OK;
-  while (answer == Z_OK) {
+  while (answer == Z_OK && !Interruption::is_requested()) {
     const auto in = static_cast<uInt>(std::min(in_left, kMostAtOnce));
     const auto room = static_cast<uInt>(std::min(out_left, kMostAtOnce));
     stream.avail_in = in;
@@ -248,6 +251,7 @@ Status inflate_exactly(ConstBytes packed, MutableBytes out) {
     out_left -= room - stream.avail_out;
   }
   inflateEnd(&stream);
+  if (answer == Z_OK) return fail(ErrorCode::kStopped, "npz: stopped while inflating");
   if (answer == Z_MEM_ERROR) return fail(ErrorCode::kNoMemory, "npz: no memory to inflate");
   if (answer != Z_STREAM_END || in_left > 0 || out_left > 0)
     return fail(ErrorCode::kCorrupt, "npz: the deflated bytes are damaged");
@@ -256,9 +260,12 @@ Status inflate_exactly(ConstBytes packed, MutableBytes out) {
 
 }  // namespace
 
-Result<std::vector<NpzMember>> list_npz(ConstBytes file, const Limits& limits) {
+Result<std::vector<NpzMember>> list_npz(ConstBytes file, const Limits& limits, const Charge& charge) {
   const auto directory = find_directory(file);
   if (!directory) return std::unexpected(directory.error());
+  // No more than the directory has room for, whatever it says.
+  const std::uint64_t members_at_most = std::min(directory->members, directory->bytes / kCentralHeaderBytes);
+  PENSTOCK_CHECK(ask(charge, members_at_most * kBytesPerListed + directory->bytes));
   const ConstBytes body = file.first(directory->offset);
   ByteReader reader(file.subspan(directory->offset, directory->bytes));
   std::vector<NpzMember> members;

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "penstock/interruption.h"
+
 namespace penstock {
 namespace {
 
@@ -72,12 +74,12 @@ class JsonCheck final : public nlohmann::json::json_sax_t {
 
   Error take_error() { return std::move(error_); }
 
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(std::int64_t) override { return true; }
-  bool number_unsigned(std::uint64_t) override { return true; }
-  bool number_float(double, const std::string&) override { return true; }
-  bool string(std::string&) override { return true; }
+  bool null() override { return goes_on(); }
+  bool boolean(bool) override { return goes_on(); }
+  bool number_integer(std::int64_t) override { return goes_on(); }
+  bool number_unsigned(std::uint64_t) override { return goes_on(); }
+  bool number_float(double, const std::string&) override { return goes_on(); }
+  bool string(std::string&) override { return goes_on(); }
   bool binary(nlohmann::json::binary_t&) override { return true; }
 
   bool start_object(std::size_t) override { return open(); }
@@ -105,6 +107,12 @@ class JsonCheck final : public nlohmann::json::json_sax_t {
  private:
   static constexpr int kNumberOverflow = 406;  // nlohmann's number for it
 
+  bool goes_on() {
+    if (!interruption_.is_due() || !Interruption::is_requested()) return true;
+    error_ = {ErrorCode::kStopped, "stopped while JSON was checked", {}};
+    return false;
+  }
+
   bool open() {
     if (keys_.size() < kMostJsonDepth) {
       keys_.emplace_back();
@@ -121,6 +129,7 @@ class JsonCheck final : public nlohmann::json::json_sax_t {
   const std::size_t& read_;
   std::vector<std::set<std::string>> keys_;  // of each open object; arrays have none
   Error error_;
+  InterruptionCheck interruption_;
 };
 
 }  // namespace

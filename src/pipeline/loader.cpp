@@ -197,9 +197,8 @@ Result<LoaderParts> plan_with(const SourcePtr& source, const LoaderOptions& opti
   plan->opened_at_ns = wall_clock_ns();
 
   const std::uint32_t local = std::max(1u, options.local_ranks);
-  const std::uint64_t given = options.memory_bytes
-                                  ? options.memory_bytes
-                                  : std::max(free_memory_bytes() / 4 / local, 64 * kMiB) + cached;
+  const std::uint64_t given =
+      options.memory_bytes ? options.memory_bytes : default_memory_bytes(local) + cached;
   auto ledger = std::make_shared<Ledger>(given);
   if (!ledger->try_reserve(cached))
     return fail(
@@ -216,13 +215,14 @@ Result<LoaderParts> plan_with(const SourcePtr& source, const LoaderOptions& opti
   std::unique_ptr<StreamBlocks> opened;
   if (streams->request) opened = std::make_unique<StreamBlocks>(*source, stream_area, streams->plan);
   PENSTOCK_CHECK(check_chunks_of_sample(*plan, memory, threads));
+  const ProbeMemory probing{*ledger, memory - streams->bytes};
   std::unique_ptr<SampleCache> cache;
   if (options.cache) {
-    auto made = set_up_cache(*plan, options, memory, threads, {opened.get()});
+    auto made = set_up_cache(*plan, options, probing, threads, {opened.get()});
     if (!made) return std::unexpected(std::move(made).error());
     cache = std::move(*made);
   }
-  auto shape = find_shape(*plan, options, memory, {opened.get()});
+  auto shape = find_shape(*plan, options, probing, {opened.get()});
   if (!shape) return std::unexpected(std::move(shape).error());
   for (const LayoutField& field : shape->fields)  // before any size is multiplied out: it might wrap around
     if (field.placement == Placement::kSlot && field.field.spec.bytes() > memory / options.batch_size)

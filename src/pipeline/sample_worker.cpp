@@ -274,11 +274,14 @@ Result<RecordValue> SampleWorker::read_bytes(const FieldPlan& field, std::uint64
   }
   if (field.form != FieldForm::kRecord) return RecordValue{*bytes, std::nullopt};
   // Several fields of one record: it is opened, and its checksums verified, once.
-  if (record_.empty() || record_is_of_ != reader_.reads() || record_.data() < bytes->data() ||
-      record_.data() > bytes->data() + bytes->size()) {
-    const auto record = plan_.source->open_record(sample, *bytes);
-    if (!record) return place_error(record.error());
-    record_ = *record;
+  const ConstBytes opened = record_.bytes;
+  if (opened.empty() || record_is_of_ != reader_.reads() || opened.data() < bytes->data() ||
+      opened.data() > bytes->data() + bytes->size()) {
+    record_ = {};
+    auto record = plan_.source->open_record(
+        sample, *bytes, [this](std::uint64_t more) { return scratch_.charge(more); });
+    if (!record) return place_error(std::move(record).error());
+    record_ = std::move(*record);
     record_is_of_ = reader_.reads();
   }
   auto value = plan_.source->find_in_record(

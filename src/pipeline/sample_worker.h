@@ -61,6 +61,12 @@ struct UnitCost {
   double encoded_bytes = 0, decoded_bytes = 0;
 };
 
+// The part of a loader's memory that looking at a few samples may take, before the workers divide it.
+struct ProbeMemory {
+  Ledger& ledger;
+  std::uint64_t bytes = 0;
+};
+
 // A batch that samples are made into.
 struct BatchTarget {
   const SlotLayout& layout;
@@ -162,7 +168,7 @@ class SampleWorker {
   std::vector<std::size_t> chunked_fields_;  // of the plan
   std::unique_ptr<ChunkAssembler> chunks_;
   std::vector<ChunkTarget> chunk_targets_;
-  ConstBytes record_;               // opened, of this sample; empty: not yet
+  OpenedRecord record_;             // of this sample; empty: not opened yet
   std::uint64_t record_is_of_ = 0;  // which of the reader's reads
   // By field: what waits for a Map over several fields.
   struct PutAside {

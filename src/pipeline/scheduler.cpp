@@ -40,7 +40,7 @@ void Scheduler::stop() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     for (const RunPtr& run : runs_) {
-      run->is_cancelled = true;
+      run->cancel();
       if (run->reads) run->reads->interrupt();
       run->batch_ready.notify_all();
     }
@@ -102,7 +102,7 @@ void Scheduler::cancel(RunningEpoch& run) {
   {
     const std::lock_guard lock(mutex_);
     if (run.is_cancelled) return;
-    run.is_cancelled = true;
+    run.cancel();
     if (run.workers > 0 && run.reads) run.reads->interrupt();
     drop_idle_batches(run);
     if (run.workers == 0) ended = retire(run);
@@ -189,7 +189,10 @@ void Scheduler::work(unsigned number) {
     lock.unlock();
     const Clock::time_point since = Clock::now();
     worker.read_through(shared);
-    make_samples(*claim, worker);
+    {
+      const Interruption::Scope scope(&claim->run->interruption);
+      make_samples(*claim, worker);
+    }
     const Clock::time_point now = Clock::now();
     const double seconds = seconds_between(since, now);
     if (seconds_between(booked_at, now) > kBookSeconds) {
@@ -349,7 +352,7 @@ void Scheduler::make_samples(Claim& claim, SampleWorker& worker) {
       continue;
     }
     batch.errors.push_back(std::move(made).error());
-    if (policy_.on_error == OnError::kSkip) {
+    if (policy_.on_error == OnError::kSkip && batch.errors.back().code != ErrorCode::kStopped) {
       batch.left_out.resize(batch.range.count);
       batch.left_out[index] = true;
     } else {
@@ -369,11 +372,13 @@ Result<bool> Scheduler::make_one(const Claim& claim, std::uint64_t index, Sample
   };
   auto made = make(task.order->sample_at(position));
   if (made || policy_.on_error != OnError::kReplace || worker.is_batch_too_large()) return made;
+  if (made.error().code == ErrorCode::kStopped) return made;
   Draws draws(mix64(policy_.seed ^ 0x57A2D12), task.epoch, position);
   for (int attempt = 0; attempt < kStandInTries; ++attempt) {
     // From the same order, so that a sampler or weights hold for stand-ins too.
     const auto stand_in = make(task.order->sample_at(draws.below(task.order->size())));
     if (!stand_in && worker.is_batch_too_large()) return stand_in;
+    if (!stand_in && stand_in.error().code == ErrorCode::kStopped) return stand_in;
     if (!stand_in) continue;
     if (!*stand_in) return false;
     std::lock_guard lock(batch.trouble);
@@ -483,7 +488,10 @@ Scheduler::Wait Scheduler::next(RunningEpoch& run, FinishedBatch& out, std::chro
   out.padded = batch->range.padded;
   out.replaced = batch->replaced;
   out.errors = std::move(batch->errors);
-  std::ranges::sort(out.errors, {}, [](const Error& error) { return error.where.sample; });
+  // Whoever stops the program is not to be told of bad samples first.
+  std::ranges::sort(out.errors, {}, [](const Error& error) {
+    return std::pair{error.code != ErrorCode::kStopped, error.where.sample};
+  });
   // A batch that does not fit is to blame before any sample of it.
   if (batch->too_large) out.errors.insert(out.errors.begin(), std::move(*batch->too_large));
   out.failed = batch->failed;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/machine.h"
+#include "penstock/interruption.h"
 #include "pipeline/field_plan.h"
 
 namespace penstock {
@@ -193,20 +194,31 @@ std::vector<std::uint64_t> runs_of(const Source& source, unsigned threads) {
 // The threads, which take runs in order until none is left.
 class Pool {
  public:
-  Pool(std::vector<std::unique_ptr<Visitor>>& visitors, std::vector<std::uint64_t> runs)
+  // `on_stop` breaks off what the threads wait for.
+  Pool(std::vector<std::unique_ptr<Visitor>>& visitors, std::vector<std::uint64_t> runs,
+       std::function<void()> on_stop)
       : visitors_(visitors),
         runs_(std::move(runs)),
+        on_stop_(std::move(on_stop)),
         running_(visitors.size()) {}
 
   // False: it was stopped.
   bool run(const VisitOptions& options) {
     std::vector<std::jthread> threads;
-    for (const auto& visitor : visitors_) threads.emplace_back([this, &visitor] { work(*visitor); });
+    for (const auto& visitor : visitors_)
+      threads.emplace_back([this, &visitor] {
+        const Interruption::Scope scope(&stop_reading_);
+        work(*visitor);
+      });
     std::unique_lock lock(mutex_);
     while (!finished_.wait_for(lock, kProgressEvery, [&] { return running_ == 0; })) {
-      if (!options.progress) continue;
       lock.unlock();
-      if (!options.progress(done_.load(std::memory_order_relaxed))) stop_ = true;
+      const bool stops = Interruption::is_requested() ||
+                         (options.progress && !options.progress(done_.load(std::memory_order_relaxed)));
+      if (stops && !stop_.exchange(true)) {
+        stop_reading_.request();
+        on_stop_();
+      }
       lock.lock();
     }
     return !stop_;
@@ -225,6 +237,8 @@ class Pool {
 
   std::vector<std::unique_ptr<Visitor>>& visitors_;
   const std::vector<std::uint64_t> runs_;
+  const std::function<void()> on_stop_;
+  Interruption stop_reading_;  // of the threads
   std::atomic<std::size_t> next_{0};
   std::atomic<std::uint64_t> done_{0};
   std::atomic<bool> stop_{false};
@@ -240,7 +254,7 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
   if (!plans) return std::unexpected(plans.error());
   const Clock::time_point began = Clock::now();
   const std::uint64_t memory =
-      options.memory_bytes ? options.memory_bytes : std::max(free_memory_bytes() / 4, 64 * kMiB);
+      options.memory_bytes ? options.memory_bytes : default_memory_bytes(1);
   unsigned threads = options.threads ? options.threads : usable_cpus();
   threads = static_cast<unsigned>(std::clamp<std::uint64_t>(source->size(), 1, threads));
 
@@ -280,7 +294,11 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
   for (unsigned i = 0; i < threads; ++i)
     visitors.push_back(std::make_unique<Visitor>(*source, *plans, budget,
                                                  SharedReads{streams.get(), upcoming.get()}, look()));
-  if (!Pool(visitors, runs_of(*source, threads)).run(options))
+  const auto break_off = [&] {
+    if (streams) streams->interrupt();
+    if (upcoming) upcoming->interrupt();
+  };
+  if (!Pool(visitors, runs_of(*source, threads), break_off).run(options))
     return fail(ErrorCode::kStopped, "stopped before all samples were read", {source->uri(), -1, -1, -1});
 
   Visit visit;

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 #include "base/checked_math.h"
 #include "decode/tiff.h"
 #include "decode/tiff_axes.h"
+#include "penstock/interruption.h"
 
 namespace penstock {
 namespace {
@@ -244,16 +246,23 @@ std::vector<Result<OpenedFile>> open_files(const Store& store, const std::string
   std::vector<Result<OpenedFile>> opened(keys.size());
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> failed = false;
-  const auto work = [&] {
+  const auto work = [&, interruption = Interruption::current()](bool is_helper) {
+    std::optional<Interruption::Scope> scope;
+    if (is_helper) scope.emplace(interruption);
     for (std::size_t i = next++; i < keys.size() && !failed; i = next++) {
+      if (const Status goes_on = check_interruption(keys[i]); !goes_on) {
+        opened[i] = std::unexpected(goes_on.error());
+        failed = true;
+        return;
+      }
       opened[i] = open_file(store, keys[i], keys.size() == 1 ? uri : keys[i]);
       if (!opened[i]) failed = true;
     }
   };
   std::vector<std::jthread> helpers;
   const std::size_t openers = std::min({store.reads_ahead(), keys.size(), kMostOpeners});
-  for (std::size_t i = 1; i < openers; ++i) helpers.emplace_back(work);
-  work();
+  for (std::size_t i = 1; i < openers; ++i) helpers.emplace_back(work, true);
+  work(false);
   helpers.clear();
   return opened;
 }

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/lower_case.h"
 #include "decode/text.h"
+#include "penstock/interruption.h"
 #include "source/field_kind.h"
 #include "source/manifest/manifest_table.h"
 
@@ -70,9 +71,12 @@ class ManifestSource final : public Source {
       fields_.push_back(place.info);
       if (key_column_ == kNone && place.info.form == FieldForm::kFile) key_column_ = place.column;
     }
+    InterruptionCheck check;
     for (std::uint64_t row = 0; row < table_.rows(); ++row)
-      for (const Place& place : places_)
+      for (const Place& place : places_) {
+        PENSTOCK_CHECK(check(uri_));
         fingerprint_ = hash_text(table_.cell(row, place.column), fingerprint_);
+      }
     stored_bytes_ = estimate_bytes();
     return {};
   }
@@ -143,6 +147,7 @@ class ManifestSource final : public Source {
     const std::uint64_t looked_at = std::min(size(), kRowsToLookAt);
     std::uint64_t sum = 0;
     for (std::uint64_t i = 0; i < looked_at; ++i) {
+      if (Interruption::is_requested()) break;
       const std::uint64_t row = i * size() / looked_at;
       sum += table_.row_length(row);
       for (std::size_t field = 0; field < fields_.size(); ++field) {
