@@ -7,7 +7,7 @@ from workloads import large_chunks, volume_patches
 from workloads.workload import Case, Column, Workload
 
 TEXT = ("Clustered: the places (samples) in the order in which Penstock's default shuffle visits them, region by region "
-        "(window by window), for both. Uniform: both draw all of them at random, Penstock with shuffle=\"full\". ")
+        "(window by window), for both. Uniform: both draw all of them at random, Penstock with shuffle=\"full\".")
 
 
 def measure_patches(peer, draws):
