@@ -4,10 +4,11 @@
 
 #include <algorithm>
 
+#include "base/byte_units.h"
+
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kLeastShare = 1 * kMiB;  // a few small images
 constexpr std::uint64_t kLeastVariable = 1 * kMiB;
 constexpr std::uint64_t kMostShare = 32 * kMiB;  // a 20 megapixel photograph is rarer than RAM is dear

@@ -1,4 +1,5 @@
 // Opens a loader: checks the options, divides the budget, joins the stages.
+#include "base/byte_units.h"
 #include "penstock/loader.h"
 
 #include <fmt/format.h>
@@ -19,7 +20,6 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kLargestBatch = 1 << 24;
 constexpr std::uint64_t kMostOpenObjects = 64;  // by each worker
 constexpr std::uint64_t kLargestWindow = 1 << 24;
@@ -27,20 +27,20 @@ constexpr std::uint64_t kBytesOfPlannedChunk = 256;
 constexpr std::uint64_t kBatchesBesideChunks = 5;  // two with the user, three under way
 constexpr int kMostDoublings = 24;                 // of the memory, to find how much is enough
 
-std::unexpected<Error> bad_option(std::string message) {
+std::unexpected<Error> bad_loader_option(std::string message) {
   return fail(ErrorCode::kInvalidArgument, std::move(message));
 }
 
 Status check_options(const LoaderOptions& options) {
-  if (options.batch_size == 0) return bad_option("batch_size must be at least 1");
+  if (options.batch_size == 0) return bad_loader_option("batch_size must be at least 1");
   if (options.batch_size > kLargestBatch)
-    return bad_option(fmt::format("batch_size {}: at most {}", options.batch_size, kLargestBatch));
+    return bad_loader_option(fmt::format("batch_size {}: at most {}", options.batch_size, kLargestBatch));
   PENSTOCK_CHECK(check_ranks(options.rank, options.world_size));
-  if (options.threads > 1024) return bad_option(fmt::format("threads={}: at most 1024", options.threads));
+  if (options.threads > 1024) return bad_loader_option(fmt::format("threads={}: at most 1024", options.threads));
   if (options.shuffle_window > kLargestWindow)
-    return bad_option(fmt::format("shuffle_window={}: at most {}", options.shuffle_window, kLargestWindow));
+    return bad_loader_option(fmt::format("shuffle_window={}: at most {}", options.shuffle_window, kLargestWindow));
   if (!(options.max_skip >= 0 && options.max_skip <= 1))
-    return bad_option(fmt::format("max_skip={}: a share from 0 to 1", options.max_skip));
+    return bad_loader_option(fmt::format("max_skip={}: a share from 0 to 1", options.max_skip));
   return {};
 }
 
@@ -255,7 +255,7 @@ Result<LoaderParts> plan_with(const SourcePtr& source, const LoaderOptions& opti
 
 Status check_ranks(std::uint32_t rank, std::uint32_t world_size) {
   if (world_size == 0 || rank >= world_size)
-    return bad_option(fmt::format("rank {} of world_size {}", rank, world_size));
+    return bad_loader_option(fmt::format("rank {} of world_size {}", rank, world_size));
   return {};
 }
 

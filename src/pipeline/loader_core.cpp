@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/byte_units.h"
 #include "pipeline/content_fingerprint.h"
 #include "pipeline/hand_over.h"
 #include "pipeline/order_plan.h"
@@ -13,7 +14,6 @@ namespace {
 
 constexpr std::uint64_t kLongestRun = std::uint64_t{1} << 40;
 constexpr std::size_t kErrorsListed = 100;
-constexpr std::uint64_t kMiB = 1 << 20;
 constexpr double kShareOfWaiting = 0.05;  // a consumer that waits less than this is the slow one
 
 std::unexpected<Error> bad_option(std::string message) {

@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
+#include "base/byte_units.h"
 #include "source/ahead_object.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kPiece = 256 << 10;  // decompressed at a time: readers keep a buffer of this size
-constexpr std::uint64_t kMostAhead = 16;
+constexpr std::uint64_t kMaxStreamsAhead = 16;
 // Input and output pieces and the decompressor's own tables; zstd also keeps a window of up to 8 MiB.
 constexpr std::uint64_t kGzipDecoder = 3 * kMiB, kZstdDecoder = 12 * kMiB;
 constexpr std::uint64_t kAheadOfDecoder = 8 * kMiB;  // of distant stores
@@ -52,7 +52,7 @@ Result<StreamPlan> plan_streams(const Source& source, const StreamRequest& reque
     for (std::size_t i = 0; i < std::min<std::size_t>(windows * window, sizes.size()); ++i) sum += sizes[i];
     return sum;
   };
-  plan.prefetch = request.prefetch ? request.prefetch : kMostAhead;
+  plan.prefetch = request.prefetch ? request.prefetch : kMaxStreamsAhead;
   const auto fits = [&] { return plan.decoder_bytes + bytes_with(plan.prefetch) <= request.most_bytes; };
   while (plan.prefetch > 1 && !fits()) plan.prefetch /= 2;
   plan.block_bytes = bytes_with(plan.prefetch);

@@ -7,15 +7,15 @@
 #include <condition_variable>
 #include <thread>
 
+#include "base/byte_units.h"
 #include "base/machine.h"
 #include "pipeline/field_plan.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
-constexpr std::uint64_t kMostShare = 32 * kMiB;
-constexpr std::uint64_t kLongestRun = 64;  // neighbours for one thread
+constexpr std::uint64_t kMaxVisitShare = 32 * kMiB;
+constexpr std::uint64_t kLongestVisitRun = 64;  // neighbours for one thread
 constexpr std::uint64_t kRunsForEach = 32;
 constexpr std::uint64_t kRunsAhead = 64;  // samples that each thread looks ahead, at least
 constexpr auto kProgressEvery = std::chrono::milliseconds(100);
@@ -183,7 +183,7 @@ std::vector<std::uint64_t> runs_of(const Source& source, unsigned threads) {
   if (source.shares_units())
     if (const auto units = source.units()) return units->first_sample;
   const std::uint64_t length =
-      std::clamp<std::uint64_t>(source.size() / (threads * kRunsForEach), 1, kLongestRun);
+      std::clamp<std::uint64_t>(source.size() / (threads * kRunsForEach), 1, kLongestVisitRun);
   std::vector<std::uint64_t> begins;
   for (std::uint64_t sample = 0; sample < source.size(); sample += length) begins.push_back(sample);
   begins.push_back(source.size());
@@ -273,7 +273,7 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
   }
   // Half in shares, so that every worker there may be has its own; half for one large sample at a time.
   const std::uint64_t scratch = memory - stream_bytes, workers = threads * (plans->fields.size() + 1);
-  const std::uint64_t share = std::min(scratch / (2 * workers), kMostShare);
+  const std::uint64_t share = std::min(scratch / (2 * workers), kMaxVisitShare);
   ScratchBudget budget(*ledger, share, scratch - share * workers);
 
   std::vector<std::unique_ptr<Visitor>> visitors;
