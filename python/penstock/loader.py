@@ -10,7 +10,7 @@ import weakref
 from typing import Any, Callable, Iterator, Mapping, Sequence, Union
 
 from . import _core
-from .arguments import any_number, checked_keywords, plain_type_errors, shown, text, whole_number
+from .arguments import any_number, checked_keywords, choice, plain_type_errors, shown, whole_number
 from .cache import Cache, make_cache
 from .errors import Error, UsageError
 from .field_steps import FieldSteps, field_steps
@@ -108,15 +108,15 @@ class Loader:
         self._ranks = self._choose_ranks(rank, world_size)
         self._as_dict = isinstance(fields, Mapping)
         self._bare = fields is None
-        self._channels_last = layout == "channels_last"
+        self._channels_last = choice("layout", layout, ("NCHW", "NHWC", "channels_last")) == "channels_last"
         if self._channels_last and self._output != "torch":
             raise ValueError('layout="channels_last" is torch\'s; use "NHWC"')
         dtype = None if dtype is None else dtype_name("dtype", dtype)
         if dtype == "bfloat16" and self._output == "numpy":
             raise ValueError('NumPy has no bfloat16; use output="torch" or "jax", or dtype="float16"')
         names, renamed = _field_names(fields)
-        for keyword, value in (("on_error", on_error), ("layout", layout), ("cache_form", cache_form)):
-            text(keyword, value, "a name")
+        choice("on_error", on_error, ("raise", "skip", "replace"))
+        choice("cache_form", cache_form, ("auto", "encoded", "decoded"))
         self._sampler, indices = self._check_sampler(sampler)
         self._seed = seed
         self._next_epoch = 0

@@ -54,6 +54,13 @@ def test_keywords_of_a_manifest_are_columns_unless_they_look_like_its_own(tmp_pa
     assert list(ps.Manifest(tmp_path / "t.csv", route="x").fields) == ["route"]
 
 
+@pytest.mark.parametrize("keyword, value, nearest", [("layout", "nchw", "NCHW"), ("on_error", "skipp", "skip"),
+                                                     ("output", "pytorch", "torch"), ("cache_form", "encode", "encoded")])
+def test_words_that_are_misspelt_name_the_nearest(flat, keyword, value, nearest):
+    with pytest.raises(ValueError, match=f"{keyword}='{value}': wants .*; did you mean '{nearest}'"):
+        ps.Loader(flat, **{keyword: value})
+
+
 def test_signatures_stay(tmp_path):
     assert list(inspect.signature(ps.Resize).parameters) == ["size", "interpolation", "antialias"]
     assert "labels" in inspect.signature(ps.Patches).parameters
