@@ -278,6 +278,12 @@ class LoaderHandle {
     chunks["reused"] = stats.chunks.reused;
     chunks["missing"] = stats.chunks.missing;
     chunks["decoded_bytes"] = stats.chunks.decoded_bytes;
+    chunks["distinct"] = stats.chunks.distinct;
+    chunks["decodes_per_chunk"] = stats.chunks.decodes_per_chunk();
+    if (stats.chunks.memory_for_one_decode > 0)
+      chunks["memory_for_one_decode"] = stats.chunks.memory_for_one_decode;
+    else
+      chunks["memory_for_one_decode"] = nb::none();
     out["chunks"] = chunks;
     nb::dict cache = cache_dict(stats.cache, tiers_dict(stats.cache_tiers), stats.cache_tiers);
     cache["form"] = stats.cache_form;

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
+import inspect
 import math
 import operator
 import os
-from typing import Any, Iterable, Iterator, Mapping
+from typing import Any, Callable, Iterable, Iterator, Mapping, ParamSpec, TypeVar
+
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
+Class = TypeVar("Class", bound=type)
 
 
 def whole_number(name: str, value: Any, least: int | None = None, most: int = 2**63 - 1) -> int:
@@ -103,6 +109,37 @@ def plain_type_errors(function: str) -> Iterator[None]:
         given = str(error).rpartition("Invoked with types: ")[2].strip()
         raise TypeError(f"{function}(): an argument has the wrong type ({given}); help(penstock.{function}) says what "
                         "each one wants") from None
+
+
+def checked_keywords(function: Callable[Parameters, Returned], name: str | None = None,
+                     message: Callable[[str, list[str]], str] | None = None) -> Callable[Parameters, Returned]:
+    """The function; a keyword that it does not have is an error that names the nearest one.
+
+    `message` writes another text of that error, from the keyword and those that are known.
+    """
+    parameters = inspect.signature(function).parameters
+    known = [one for one, parameter in parameters.items()
+             if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY) and one != "self"]
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+
+    @functools.wraps(function)
+    def call(*arguments: Parameters.args, **keywords: Parameters.kwargs) -> Returned:
+        for keyword in keywords:
+            if keyword not in parameters and not takes_any:
+                raise TypeError(message(keyword, known) if message else
+                                f"{name or function.__name__}() has no keyword {keyword!r}" + (
+                                    did_you_mean(keyword, known) or
+                                    (f"; there are {', '.join(known)}" if known else "; it takes none")))
+        return function(*arguments, **keywords)
+
+    return call
+
+
+def checked_class(cls: Class) -> Class:
+    """The class; a keyword that it does not take is an error that names the nearest one."""
+    made_by: Any = cls
+    made_by.__init__ = checked_keywords(made_by.__init__, cls.__name__)
+    return cls
 
 
 def is_sequence(value: Any) -> bool:

@@ -9,11 +9,13 @@ import weakref
 from typing import Any, Union
 
 from . import _core
+from .arguments import checked_class
 from .sizes import parse_bytes
 
 log = logging.getLogger("penstock")
 
 
+@checked_class
 class Cache:
     """Keeps what loaders read and decode: ``ps.Loader(..., cache=ps.Cache(ram="8GiB", disk="/scratch/c:200GiB"))``.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Iterator, Mapping, Sequence, Union
 
 from . import _core
-from .arguments import is_sequence, text, whole_number
+from .arguments import checked_keywords, is_sequence, text, whole_number
 from .arguments import shown as describe
 from .sizes import parse_bytes
 from .sources import Pairs, Paths, Source, open_source
@@ -68,6 +68,7 @@ class Statistics(Mapping[str, FieldStatistics]):
         return f"<penstock statistics of {self.samples} samples{bad}: {', '.join(self._fields)}>"
 
 
+@checked_keywords
 def statistics(source: Union[Paths, Pairs, Source], fields: Union[str, Sequence[str], None] = None, *,
                threads: int | None = None, memory: Union[int, str, None] = None) -> Statistics:
     """Reads every sample once and measures its fields, the same numbers that ``penstock statistics`` prints.

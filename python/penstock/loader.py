@@ -10,7 +10,7 @@ import weakref
 from typing import Any, Callable, Iterator, Mapping, Sequence, Union
 
 from . import _core
-from .arguments import any_number, plain_type_errors, shown, text, whole_number
+from .arguments import any_number, checked_keywords, choice, plain_type_errors, shown, whole_number
 from .cache import Cache, make_cache
 from .errors import Error, UsageError
 from .field_steps import FieldSteps, field_steps
@@ -20,7 +20,7 @@ from .outputs import channels_first, choose_output, converter
 from .ranks import Ranks, find_ranks
 from .sizes import parse_bytes
 from .sources import Pairs, Paths, Source, open_source
-from .torch_words import unknown_keyword
+from .torch_words import checked_loader_keywords
 from .transforms import Derive, dtype_name, engine_steps, makes_image
 
 log = logging.getLogger("penstock")
@@ -80,6 +80,7 @@ class Loader:
         layout: "NCHW", "NHWC" or "channels_last" (torch).
     """
 
+    @checked_loader_keywords
     def __init__(self, source: Union[Paths, Pairs, Source], batch_size: int = 1, *,
                  fields: Union[Sequence[str], Mapping[str, str], None] = None,
                  transform: Union[Sequence[Any], Mapping[str, Any], None] = None,
@@ -94,9 +95,7 @@ class Loader:
                  collate: Union[str, Callable[[list], Any]] = "stack", pad_value: float = 0,
                  bucket_by: Union[str, Sequence[int], None] = None,
                  output: str | None = None, device: str = "cpu", dtype: str | None = None,
-                 layout: str = "NCHW", kind: str | None = None, **unknown: Any):
-        if unknown:
-            raise TypeError(unknown_keyword(next(iter(unknown)), [*Loader.__init__.__kwdefaults__, "batch_size"]))
+                 layout: str = "NCHW", kind: str | None = None):
         if str(device) != "cpu":
             raise ValueError(f"device={device!r}: this version delivers to \"cpu\"")
         if not callable(collate) and not isinstance(collate, str):
@@ -111,15 +110,15 @@ class Loader:
         self._ranks = self._choose_ranks(rank, world_size)
         self._as_dict = isinstance(fields, Mapping)
         self._bare = fields is None
-        self._channels_last = layout == "channels_last"
+        self._channels_last = choice("layout", layout, ("NCHW", "NHWC", "channels_last")) == "channels_last"
         if self._channels_last and self._output != "torch":
             raise ValueError('layout="channels_last" is torch\'s; use "NHWC"')
         dtype = None if dtype is None else dtype_name("dtype", dtype)
         if dtype == "bfloat16" and self._output == "numpy":
             raise ValueError('NumPy has no bfloat16; use output="torch" or "jax", or dtype="float16"')
         names, renamed = _field_names(fields)
-        for keyword, value in (("on_error", on_error), ("layout", layout), ("cache_form", cache_form)):
-            text(keyword, value, "a name")
+        choice("on_error", on_error, ("raise", "skip", "replace"))
+        choice("cache_form", cache_form, ("auto", "encoded", "decoded"))
         self._sampler, indices = self._check_sampler(sampler)
         self._seed = seed
         self._next_epoch = 0
@@ -257,6 +256,7 @@ class Loader:
         """What was given as `sampler`."""
         return self._sampler
 
+    @checked_keywords
     def set_epoch(self, epoch: int) -> None:
         """The next ``iter()`` is this epoch, from its beginning.
 
@@ -276,6 +276,7 @@ class Loader:
         self._read_content()
         return self._core.state()
 
+    @checked_keywords
     def load_state_dict(self, state: Mapping[str, int]) -> None:
         """The next ``iter()`` goes on there, on any number of ranks and threads.
 

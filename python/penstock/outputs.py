@@ -6,6 +6,8 @@ import importlib.util
 import sys
 from typing import Any, Callable
 
+from .arguments import choice
+
 OUTPUTS = ("numpy", "torch", "jax", "dlpack")
 
 
@@ -14,8 +16,7 @@ def choose_output(output: str | None) -> str:
     if output is None:
         has_torch = "torch" in sys.modules or importlib.util.find_spec("torch") is not None
         return "torch" if has_torch else "numpy"
-    if output not in OUTPUTS:
-        raise ValueError(f"output={output!r}: wants one of {', '.join(map(repr, OUTPUTS))}")
+    choice("output", output, OUTPUTS)
     if output in ("torch", "jax") and importlib.util.find_spec(output) is None:
         raise ValueError(f"output={output!r}: {output} is not installed")
     return output

@@ -11,7 +11,7 @@ import functools
 import os
 from typing import TYPE_CHECKING, Any, Callable, Mapping, ParamSpec, TypeVar
 
-from .arguments import plain_type_errors, shown
+from .arguments import checked_keywords, plain_type_errors, shown
 from .errors import Error
 from .http import without_secrets
 
@@ -45,12 +45,14 @@ class Recipe:
 def recorded(function: Callable[Parameters, Made]) -> Callable[Parameters, Made]:
     """A function (or method) that makes sources, and tells each one how it was made."""
 
+    checked = checked_keywords(function)
+
     @functools.wraps(function)
     def call(*arguments: Parameters.args, **keywords: Parameters.kwargs) -> Made:
         own = tuple(_repeatable(value) for value in arguments)
         own_keywords = {keyword: _repeatable(value) for keyword, value in keywords.items()}
         with plain_type_errors(function.__name__):
-            made: Any = function(*own, **own_keywords)  # type: ignore[arg-type]
+            made: Any = checked(*own, **own_keywords)  # type: ignore[arg-type]
         for part, source in enumerate(made) if isinstance(made, tuple) else ((None, made),):
             if source._recipe is None:
                 source._recipe = Recipe(call, own, own_keywords, part)

@@ -9,7 +9,7 @@ import time
 from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, Union
 
 from . import _core
-from .arguments import any_number, flag, shown, text, text_mapping, whole_number
+from .arguments import any_number, checked_keywords, did_you_mean, flag, shown, text, text_mapping, whole_number
 from .arguments import path as path_argument
 from .errors import UsageError
 from .http import header_lines, without_secrets
@@ -118,6 +118,7 @@ class Source:
         """What the samples take where they lie."""
         return self._handle.stored_bytes()
 
+    @checked_keywords
     def key(self, sample: int) -> str:
         """The sample's name: its path below the folder, or its number."""
         index = whole_number("sample", sample)
@@ -168,6 +169,7 @@ class Source:
                  divide_by_class(sizes, seed, class_of_each(self, stratify)))
         return tuple(Source(self._handle.subset(part)) for part in parts)
 
+    @checked_keywords
     def filter(self, field: str, predicate: Callable[[Any], bool], *, threads: int | None = None) -> "Source":
         """The samples whose `field` satisfies `predicate`, in order.
 
@@ -288,8 +290,14 @@ def Manifest(path: Union[str, os.PathLike], *, root: Union[str, os.PathLike, Non
     """
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter.encode()) != 1):
         raise ValueError(f"delimiter={shown(delimiter)}: wants one letter, such as \";\"")
-    return _open(path, kind="manifest", root=root, kinds=kinds, columns=fields, delimiter=delimiter or "",
-                 headers=headers)
+    try:
+        return _open(path, kind="manifest", root=root, kinds=kinds, columns=fields, delimiter=delimiter or "",
+                     headers=headers)
+    except UsageError as error:
+        slips = [did_you_mean(name, ("root", "kinds", "delimiter", "headers")) for name in fields]
+        if not any(slips):
+            raise
+        raise UsageError(f"{error}{''.join(slips)}", code=error.code, uri=error.uri) from None
 
 
 @recorded

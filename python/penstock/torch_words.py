@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from typing import Any, Iterable
+from typing import Any, Callable, Iterable, ParamSpec, TypeVar
 
 from . import transforms
-from .arguments import did_you_mean, shown
+from .arguments import checked_keywords, did_you_mean, shown
+
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
 
 _THREADS = "worker threads of this process; left out, all cores are used"
 
@@ -53,8 +56,12 @@ _NEEDLESS_STEPS = {
 }
 
 
-def unknown_keyword(name: str, known: Iterable[str]) -> str:
-    """The message for a keyword that the Loader does not have."""
+def checked_loader_keywords(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
+    """The function that makes a Loader; keywords that it does not have, torch's among them, are explained."""
+    return checked_keywords(function, message=_unknown_keyword)
+
+
+def _unknown_keyword(name: str, known: Iterable[str]) -> str:
     if name in _NEEDLESS:
         return f"Loader() has no keyword {name!r}; leave it out: {_NEEDLESS[name]}"
     if name in _RENAMED:

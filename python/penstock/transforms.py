@@ -8,7 +8,7 @@ import dataclasses
 from typing import Any, Callable, Sequence, Union
 
 from . import _core
-from .arguments import choice, flag, is_sequence, number, shown, text, whole_number
+from .arguments import checked_class, choice, flag, is_sequence, number, shown, text, whole_number
 
 __all__ = ["CenterCrop", "Cast", "ColorJitter", "Decode", "Derive", "Map", "Normalize", "OneHot", "Pad", "RandomCrop",
            "RandomFlip3D", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRot90", "RandomVerticalFlip", "Resize"]
@@ -53,6 +53,7 @@ class Transform:
             **{field.name: getattr(self, field.name) for field in dataclasses.fields(self)})  # type: ignore[arg-type]
 
 
+@checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class Decode(Transform):
     """How an image is decoded; only as the first transform.
@@ -74,6 +75,7 @@ class Decode(Transform):
                   fast_decode=flag(self._name("fast_decode"), self.fast_decode))
 
 
+@checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class Resize(Transform):
     """Resizes to (height, width), or the shorter side to `size` keeping the ratio. Antialiased like torchvision.
@@ -93,6 +95,7 @@ class Resize(Transform):
                   antialias=flag(self._name("antialias"), self.antialias))
 
 
+@checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class CenterCrop(Transform):
     """The middle of the image, `size` or (height, width)."""
@@ -103,6 +106,7 @@ class CenterCrop(Transform):
         self._set(size=_size(self._name("size"), self.size))
 
 
+@checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class RandomCrop(Transform):
     """A random part of the image, `size` or (height, width). Put Pad before it where images are small."""
@@ -113,6 +117,7 @@ class RandomCrop(Transform):
         self._set(size=_size(self._name("size"), self.size))
 
 
+@checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class RandomResizedCrop(Transform):
     """A random part of the image, resized to `size` or (height, width), by torchvision's rule.
@@ -137,6 +142,7 @@ class RandomResizedCrop(Transform):
                   antialias=flag(self._name("antialias"), self.antialias))
 
 
+@checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class RandomHorizontalFlip(Transform):
     """Mirrors left and right with probability p."""
@@ -147,6 +153,7 @@ class RandomHorizontalFlip(Transform):
         self._set(p=number(self._name("p"), self.p, 0, 1))
 
 
+@checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class RandomVerticalFlip(Transform):
     """Mirrors top and bottom with probability p."""
@@ -157,6 +164,7 @@ class RandomVerticalFlip(Transform):
         self._set(p=number(self._name("p"), self.p, 0, 1))
 
 
+@checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class ColorJitter(Transform):
     """Changes brightness, contrast, saturation and hue by random factors, in random order.
@@ -179,6 +187,7 @@ class ColorJitter(Transform):
             self._set(**{name: checked})
 
 
+@checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class Normalize(Transform):
     """(value / max_value - mean) / std for each channel; makes float32.
@@ -205,6 +214,7 @@ class Normalize(Transform):
         self._set(mean=mean, std=std, max_value=maximum)
 
 
+@checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class Cast(Transform):
     """Converts to another type: "float32", "float16", "bfloat16", "uint8", "int64", ..."""
@@ -215,6 +225,7 @@ class Cast(Transform):
         self._set(dtype=dtype_name(self._name("dtype"), self.dtype))
 
 
+@checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class Pad(Transform):
     """Adds a border of `fill`: one number, (left-right, top-bottom) or (left, top, right, bottom)."""
@@ -235,6 +246,7 @@ class Pad(Transform):
         self._set(padding=checked, fill=number(self._name("fill"), self.fill))
 
 
+@checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class RandomFlip3D(Transform):
     """Flips each of the last three axes of an array with probability p."""
@@ -245,11 +257,13 @@ class RandomFlip3D(Transform):
         self._set(p=number(self._name("p"), self.p, 0, 1))
 
 
+@checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class RandomRot90(Transform):
     """Turns an image, or the last two axes of an array, by 0, 90, 180 or 270 degrees."""
 
 
+@checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class OneHot(Transform):
     """An integer label to a float32 vector of zeros and a one."""
@@ -260,6 +274,7 @@ class OneHot(Transform):
         self._set(classes=whole_number(self._name("classes"), self.classes, 1, _MOST))
 
 
+@checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class Map(Transform):
     """Your own function: a NumPy array in ((H, W, C) for images), an array out.
@@ -303,6 +318,7 @@ class Map(Transform):
         return f"Map({name if name is not None else shown(self.function)}{options})"
 
 
+@checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class Derive:
     """A new field made from another field's result, decoded once.

@@ -115,6 +115,17 @@ Result<ConstBytes> CodecChain::undo(const Step& step, ConstBytes encoded, Mutabl
       step.codec);
 }
 
+std::uint64_t CodecChain::bytes_between() const {
+  std::uint64_t of_buffer[2] = {0, 0};
+  int buffer = 0;
+  for (std::size_t i = steps_.size(); i-- > in_place_ + 1;) {
+    if (std::holds_alternative<Crc32cCodec>(steps_[i].codec)) continue;
+    of_buffer[buffer] = std::max(of_buffer[buffer], steps_[i].decoded_bytes);
+    buffer = 1 - buffer;
+  }
+  return of_buffer[0] + of_buffer[1];
+}
+
 Result<ConstBytes> CodecChain::undo_all(ConstBytes encoded, MutableBytes out, CodecWorker& worker) const {
   ConstBytes now = encoded;
   int buffer = 0;

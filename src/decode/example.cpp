@@ -68,7 +68,7 @@ std::string_view text_of(ConstBytes bytes) {
 }
 ConstBytes bytes_of(std::string_view text) { return as_bytes(text.data(), text.size()); }
 
-std::unexpected<Error> corrupt(std::string_view what) {
+std::unexpected<Error> corrupt_example(std::string_view what) {
   return fail(ErrorCode::kCorrupt, fmt::format("bad tf.train.Example ({})", what));
 }
 
@@ -78,7 +78,7 @@ auto guarded(Body body) -> decltype(body()) {
   try {
     return body();
   } catch (const protozero::exception& error) {
-    return corrupt(error.what());
+    return corrupt_example(error.what());
   } catch (const Stopped&) {
     return fail(ErrorCode::kStopped, "stopped while a record was read");
   }
@@ -189,7 +189,7 @@ std::uint64_t count_values(FeatureType type, std::string_view list) {
 Status count_step(std::string_view step, FeatureType& type, std::uint64_t& count) {
   return each_list(step, [&](FeatureType found, std::string_view list) -> Status {
     // Within one feature protobuf would drop all but the last type. No writer means that.
-    if (type != FeatureType::kNone && type != found) return corrupt("one feature has values of two types");
+    if (type != FeatureType::kNone && type != found) return corrupt_example("one feature has values of two types");
     type = found;
     count += count_values(type, list);
     return {};
@@ -268,7 +268,7 @@ Result<std::vector<NamedFeature>> list_features(ConstBytes example, const Charge
                         fmt::format("example with more than {} features", kMostFeatures));
         }
       for (const auto& [name, place] : by_name) {
-        if (!check_utf8(bytes_of(name))) return corrupt("a feature's name is not UTF-8");
+        if (!check_utf8(bytes_of(name))) return corrupt_example("a feature's name is not UTF-8");
         auto feature = measure(place, is_sequence);
         if (!feature) return std::unexpected(std::move(feature).error());
         features.push_back({std::string(name), *std::move(feature)});

@@ -23,8 +23,10 @@ Scheduler::Scheduler(const Setup& setup)
       prefetch_(setup.prefetch),
       policy_(setup.policy),
       threads_(setup.threads),
+      chunk_scratch_(*ledger_, setup.chunk_share_bytes, setup.chunk_pot_bytes),
       scratch_(*ledger_, setup.scratch_share_bytes, setup.scratch_pot_bytes),
       counters_(setup.threads) {
+  scratch_.chunks = &chunk_scratch_;
   pool_->on_return([this] { wake_workers(); });
   room_->on_return([this] { wake_workers(); });
   for (unsigned t = 0; t < threads_; ++t) pool_threads_.emplace_back([this, t] { work(t); });
@@ -56,22 +58,23 @@ void Scheduler::stop() {
   }
 }
 
-void Scheduler::drop(OpenBatch& batch) {
+void Scheduler::drop(RunningEpoch& run, OpenBatch& batch) {
+  run.reads->close_batch(batch.range);
   pool_->put_back(std::move(batch.contents->block));
   room_->drop(batch.contents->room);
 }
 
 void Scheduler::drop_idle_batches(RunningEpoch& run) {
-  std::erase_if(run.batches, [this](const auto& batch) {
+  std::erase_if(run.batches, [&](const auto& batch) {
     if (batch->workers > 0) return false;
-    drop(*batch);
+    drop(run, *batch);
     return true;
   });
 }
 
 // The last batch of the epoch is made again later, when there is memory.
 void Scheduler::drop_last(RunningEpoch& run) {
-  drop(*run.batches.back());
+  drop(run, *run.batches.back());
   run.batches.pop_back();
   --run.next_to_open;
 }
@@ -299,6 +302,7 @@ bool Scheduler::open_batch(RunningEpoch& run) {
   batch->contents->prepare(layout_, batch->range.count);
   batch->is_complete = !layout_.has_padding();
   if (is_first) room_->promote(batch->contents->room);
+  run.reads->open_batch(batch->range, *batch->contents);
   run.batches.push_back(std::move(batch));
   if (idle_ > 0) work_there_.notify_all();
   return true;
@@ -478,6 +482,7 @@ Scheduler::Wait Scheduler::next(RunningEpoch& run, FinishedBatch& out, std::chro
     // Lent before a worker can look for memory: in a budget of one batch, the next one fits only
     // when this one has left the ledger.
     out.variable_bytes = batch->contents->room.bytes;
+    run.reads->close_batch(batch->range);
     lend(*batch, out);
     if (!run.batches.empty()) room_->promote(run.batches.front()->contents->room);
     if (run.is_handed_out()) ended = retire(run);

@@ -4,15 +4,15 @@
 
 #include <algorithm>
 
+#include "base/byte_units.h"
 #include "penstock/interruption.h"
 #include "source/ahead_object.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kPiece = 256 << 10;  // decompressed at a time: readers keep a buffer of this size
-constexpr std::uint64_t kMostAhead = 16;
+constexpr std::uint64_t kMaxStreamsAhead = 16;
 constexpr std::uint64_t kAheadOfDecoder = 8 * kMiB;  // of distant stores
 // Blocks passed on the way to one that is farther off are not worth keeping.
 constexpr std::size_t kWorthKeeping = 64;
@@ -51,7 +51,7 @@ Result<StreamPlan> plan_streams(const Source& source, const StreamRequest& reque
     for (std::size_t i = 0; i < std::min<std::size_t>(windows * window, sizes.size()); ++i) sum += sizes[i];
     return sum;
   };
-  plan.prefetch = request.prefetch ? request.prefetch : kMostAhead;
+  plan.prefetch = request.prefetch ? request.prefetch : kMaxStreamsAhead;
   const auto fits = [&] { return plan.decoder_bytes + bytes_with(plan.prefetch) <= request.most_bytes; };
   while (plan.prefetch > 1 && !fits()) plan.prefetch /= 2;
   plan.block_bytes = bytes_with(plan.prefetch);

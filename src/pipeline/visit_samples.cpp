@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <thread>
 
+#include "base/byte_units.h"
 #include "base/machine.h"
 #include "penstock/interruption.h"
 #include "pipeline/field_plan.h"
@@ -14,9 +15,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
-constexpr std::uint64_t kMostShare = 32 * kMiB;
-constexpr std::uint64_t kLongestRun = 64;  // neighbours for one thread
+constexpr std::uint64_t kMaxVisitShare = 32 * kMiB;
+constexpr std::uint64_t kLongestVisitRun = 64;  // neighbours for one thread
 constexpr std::uint64_t kRunsForEach = 32;
 constexpr std::uint64_t kRunsAhead = 64;  // samples that each thread looks ahead, at least
 constexpr auto kProgressEvery = std::chrono::milliseconds(100);
@@ -184,7 +184,7 @@ std::vector<std::uint64_t> runs_of(const Source& source, unsigned threads) {
   if (source.shares_units())
     if (const auto units = source.units()) return units->first_sample;
   const std::uint64_t length =
-      std::clamp<std::uint64_t>(source.size() / (threads * kRunsForEach), 1, kLongestRun);
+      std::clamp<std::uint64_t>(source.size() / (threads * kRunsForEach), 1, kLongestVisitRun);
   std::vector<std::uint64_t> begins;
   for (std::uint64_t sample = 0; sample < source.size(); sample += length) begins.push_back(sample);
   begins.push_back(source.size());
@@ -272,12 +272,13 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
   }
   std::shared_ptr<UpcomingMemory> upcoming_memory;
   std::unique_ptr<Upcoming> upcoming;
-  if (const auto plan = plan_upcoming(*source, {std::uint64_t{threads} * kRunsAhead, memory / 2})) {
+  const std::uint64_t to_share = source->chunked_arrays().empty() ? memory / 2 : memory * 3 / 8;
+  if (const auto plan = plan_upcoming(*source, {std::uint64_t{threads} * kRunsAhead, to_share})) {
     stream_bytes += plan->bytes();
     std::vector<std::size_t> stored;
     for (const std::size_t field : plans->fields)
       if (source->fields()[field].form != FieldForm::kIndex) stored.push_back(field);
-    upcoming_memory = std::make_shared<UpcomingMemory>(ledger, *plan);
+    upcoming_memory = std::make_shared<UpcomingMemory>(*source, ledger, *plan);
     upcoming = std::make_unique<Upcoming>(*source, std::move(stored), upcoming_memory, *plan, nullptr);
     OrderSpec in_order;
     in_order.samples = source->size();
@@ -285,10 +286,15 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
     everything.epoch_size = source->size();
     upcoming->start(make_epoch_order(in_order, 0), everything);
   }
-  // Half in shares, so that every worker there may be has its own; half for one large sample at a time.
+  // Half in shares, so that every worker there may be has its own; half for one large sample, or one large chunk,
+  // at a time.
   const std::uint64_t scratch = memory - stream_bytes, workers = threads * (plans->fields.size() + 1);
-  const std::uint64_t share = std::min(scratch / (2 * workers), kMostShare);
-  ScratchBudget budget(*ledger, share, scratch - share * workers);
+  const std::uint64_t for_chunks = source->chunked_arrays().empty() ? 0 : scratch * 3 / 5;
+  const auto share_of = [&](std::uint64_t bytes) { return std::min(bytes / (2 * workers), kMaxVisitShare); };
+  const std::uint64_t share = share_of(scratch - for_chunks), chunk_share = share_of(for_chunks);
+  ScratchBudget chunk_budget(*ledger, chunk_share, for_chunks - chunk_share * workers);
+  ScratchBudget budget(*ledger, share, scratch - for_chunks - share * workers);
+  budget.chunks = &chunk_budget;
 
   std::vector<std::unique_ptr<Visitor>> visitors;
   for (unsigned i = 0; i < threads; ++i)

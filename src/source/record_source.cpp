@@ -12,8 +12,8 @@ namespace {
 
 // A run of samples that is worth reading, or must be decompressed, as a whole. Part of the order of
 // a windowed shuffle: another size is another order.
-constexpr std::uint64_t kUnitBytes = 4 << 20;
-constexpr std::uint64_t kAheadBytes = 32 << 20;  // of samples that are looked at; one may be larger
+constexpr std::uint64_t kRecordUnitBytes = 4 << 20;
+constexpr std::uint64_t kRecordAheadBytes = 32 << 20;  // of samples that are looked at; one may be larger
 constexpr std::uint64_t kPieceBytes = 256 << 10;  // of what is decompressed at a time
 constexpr std::string_view kOfSample = "looking at a sample to find out its fields";
 
@@ -22,7 +22,7 @@ Status check_size(const Extent& extent) {
   return fail(ErrorCode::kTooLarge, "larger than a sample may be", where_of(extent));
 }
 
-// Cuts the samples of every shard into runs of at least kUnitBytes; calls with shard and [first, last).
+// Cuts the samples of every shard into runs of at least kRecordUnitBytes; calls with shard and [first, last).
 template <typename Function>
 void for_each_run(const RecordIndex& index, Function function) {
   for (std::size_t shard = 0; shard < index.shards().size(); ++shard) {
@@ -33,7 +33,7 @@ void for_each_run(const RecordIndex& index, Function function) {
       const auto head = index.member(sample, 0);
       const auto tail = index.member(sample, index.member_count(sample) - 1);
       if (sample == first) from = head.offset;
-      if (tail.offset + tail.length - from < kUnitBytes && sample + 1 < end) continue;
+      if (tail.offset + tail.length - from < kRecordUnitBytes && sample + 1 < end) continue;
       function(shard, first, sample + 1, from, tail.offset + tail.length);
       first = sample + 1;
     }
@@ -122,7 +122,7 @@ void RecordSource::read_each(const std::vector<Extent>& extents,
     OpeningReservation reservation;  // given back after the read has ended
     StartedRead read;
   };
-  const std::uint64_t most_ahead = std::min(kAheadBytes, OpeningMemory::at_most(UINT64_MAX) / 4);
+  const std::uint64_t most_ahead = std::min(kRecordAheadBytes, OpeningMemory::at_most(UINT64_MAX) / 4);
   std::deque<UnderWay> under_way;
   std::uint64_t held_bytes = 0;
   std::size_t next = 0;

@@ -21,7 +21,7 @@
 namespace penstock {
 namespace {
 
-constexpr auto kProgressEvery = std::chrono::milliseconds(100);
+constexpr auto kShardProgressEvery = std::chrono::milliseconds(100);
 constexpr std::uint64_t kAheadBytes = 64 << 20;  // of distant shards, by all scans together
 
 // As many scans at a time as half of the memory for opening is enough for.
@@ -79,7 +79,7 @@ class ShardScans {
         work(!options.on_bad_shard);
       });
     std::unique_lock lock(mutex_);
-    while (!finished_.wait_for(lock, kProgressEvery, [&] { return running_ == 0; })) {
+    while (!finished_.wait_for(lock, kShardProgressEvery, [&] { return running_ == 0; })) {
       lock.unlock();
       if (Interruption::is_requested() ||
           (options.progress && !options.progress(seen_.load(std::memory_order_relaxed)))) {

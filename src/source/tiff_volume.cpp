@@ -241,7 +241,7 @@ Result<std::vector<TiffAxis>> stored_axes(const std::vector<OpenedFile>& files, 
 }
 
 // A file is a few reads one after another: where the store answers late, many files wait together.
-std::vector<Result<OpenedFile>> open_files(const Store& store, const std::string& uri,
+std::vector<Result<OpenedFile>> open_plane_files(const Store& store, const std::string& uri,
                                            const std::vector<std::string>& keys) {
   std::vector<Result<OpenedFile>> opened(keys.size());
   std::atomic<std::size_t> next = 0;
@@ -347,7 +347,7 @@ Result<Contents> put_together(std::vector<Result<OpenedFile>> results, const std
 Result<ChunkedArrayPtr> open_tiff_volume(std::shared_ptr<const Store> store, const std::string& uri,
                                          std::vector<std::string> keys, const std::vector<PageAxis>& axes) {
   if (keys.empty()) return fail(ErrorCode::kNotFound, "no TIFF files", {uri, -1, -1, -1});
-  auto contents = put_together(open_files(*store, uri, keys), keys, uri, axes);
+  auto contents = put_together(open_plane_files(*store, uri, keys), keys, uri, axes);
   if (!contents) return std::unexpected(std::move(contents).error());
   auto decoder = TiffDecoder::make(contents->layout);
   if (!decoder) {

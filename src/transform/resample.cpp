@@ -56,7 +56,8 @@ void resample_rows(const View& input, const AxisPlan& columns, const AxisPlan& r
   for (std::size_t y = 0; y < height; ++y) {
     for (int t = 0; t < rows.taps; ++t)
       taps[static_cast<std::size_t>(t)] =
-          reinterpret_cast<const T*>(input.data + std::min(rows.first[y] + t, rows.end - 1) * input.stride[0]) +
+          reinterpret_cast<const T*>(input.data +
+                                     std::min(rows.first[y] + t, rows.end - 1) * input.stride[0]) +
           static_cast<std::ptrdiff_t>(columns.begin) * items;
     const float* weights = rows.weights.data() + y * static_cast<std::size_t>(rows.taps);
     T* out = output + y * width * static_cast<std::size_t>(out_items);

@@ -214,3 +214,11 @@ def flip_byte(path, offset):
     data = bytearray(pathlib.Path(path).read_bytes())
     data[offset] ^= 0x40
     pathlib.Path(path).write_bytes(data)
+
+
+def write_arrays(path, arrays):
+    """A tar of arrays, each with its number as class."""
+    files = []
+    for i, a in enumerate(arrays):
+        files += [(f"{i:05}.npy", npy_bytes(a)), (f"{i:05}.cls", str(i).encode())]
+    return write_tar(path, files)

@@ -54,6 +54,7 @@ ps.RandomResizedCrop(224, scale=0.5)
 ps.ImageFolder()
 ps.Loader(5)
 ps.Loader("data", batch_size="4")
+ps.Loader("data", num_workers=4)
 ps.ImageFolder("data").splits(0.9)
 ps.NoSuchTransform()
 """

@@ -89,3 +89,7 @@ def write_raw_v3(path, shape, chunks, data_type="int32", codecs=None, files=None
         (path / name).parent.mkdir(parents=True, exist_ok=True)
         (path / name).write_bytes(content)
     return path
+
+
+def assert_one_line(error):
+    assert "\n" not in str(error) and str(error)

@@ -26,8 +26,10 @@ Status ManifestContents::set_names(std::vector<std::string> found) {
   std::vector<std::string_view> sorted(found.begin(), found.end());
   std::ranges::sort(sorted);
   if (sorted.empty()) return fail(ErrorCode::kCorrupt, "the table has no columns");
-  if (sorted.front().empty()) return fail(ErrorCode::kCorrupt,
-                "a column has no name; pandas writes such a one for its index: to_csv(..., index=False) leaves it out");
+  if (sorted.front().empty())
+    return fail(ErrorCode::kCorrupt,
+                "a column has no name; pandas writes such a one for its index: to_csv(..., index=False) "
+                "leaves it out");
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
     return fail(ErrorCode::kCorrupt, fmt::format("two columns are named '{:.64}'", *twice));
   names = std::move(found);

@@ -34,8 +34,8 @@ std::unexpected<Error> no_memory(ConstBytes file, const std::string& uri) {
 
 }  // namespace
 
-Result<ManifestTable> ManifestTable::parse(ConstBytes file, ManifestFormat format,
-                                           const std::string& uri, char delimiter) try {
+Result<ManifestTable> ManifestTable::parse(ConstBytes file, ManifestFormat format, const std::string& uri,
+                                           char delimiter) try {
   if (file.size() > kManifestBytes)
     return fail(ErrorCode::kTooLarge,
                 fmt::format("a table of {} bytes, at most {} are read", file.size(), kManifestBytes), {uri});

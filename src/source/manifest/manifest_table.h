@@ -2,8 +2,8 @@
 //
 // CSV is RFC 4180 (quotes, doubled quotes, line breaks within quotes, CRLF or LF), first line = names;
 // the separator is a tab where the file's name ends in .tsv, else what csv_delimiter.h finds. JSON lines:
-// one object per line; keys of the first line are the columns, later lines may have them in any order but must
-// have them all. Empty lines are skipped; there are no missing values: an empty cell is empty text.
+// one object per line; keys of the first line are the columns, later lines may have them in any order but
+// must have them all. Empty lines are skipped; there are no missing values: an empty cell is empty text.
 //
 // A JSON string is text even where it looks like a number; a cell of CSV is a number where it looks
 // like one, quoted or not. A cell of a JSON column is the value as the file has it, strings quoted.

@@ -119,8 +119,8 @@ class ForegroundPlaces {
       for (std::size_t d = 0; d < 3; ++d) {
         blocks_[d] = tile.last_block[d] - tile.first_block[d] + 1;
         blocks *= static_cast<std::size_t>(blocks_[d]);
-        shift_[d] = tile.origin[d] + places.patch_[d] / 2 -
-                    tile.first_block[d] * places.out_.block_shape()[d];
+        shift_[d] =
+            tile.origin[d] + places.patch_[d] / 2 - tile.first_block[d] * places.out_.block_shape()[d];
       }
       masks_.resize(blocks);
     }
@@ -130,8 +130,8 @@ class ForegroundPlaces {
       const Axes at = {shift_[0] + i, shift_[1] + j, shift_[2] + k};
       const auto block = static_cast<std::size_t>(
           (at[0] / edge[0] * blocks_[1] + at[1] / edge[1]) * blocks_[2] + at[2] / edge[2]);
-      const auto bit = static_cast<std::size_t>((at[0] % edge[0] * edge[1] + at[1] % edge[1]) * edge[2] +
-                                                at[2] % edge[2]);
+      const auto bit =
+          static_cast<std::size_t>((at[0] % edge[0] * edge[1] + at[1] % edge[1]) * edge[2] + at[2] % edge[2]);
       masks_[block][bit / 64] |= std::uint64_t{1} << bit % 64;
     }
 

@@ -13,9 +13,9 @@
 namespace penstock {
 
 struct ForegroundRule {
-  Shape patch;                // 1 to 3 axes, as the set of labels has
-  Shape first, last;          // the origins to look at: from the first to the last, both included
-  std::uint64_t least = 1;    // foreground voxels of a patch
+  Shape patch;              // 1 to 3 axes, as the set of labels has
+  Shape first, last;        // the origins to look at: from the first to the last, both included
+  std::uint64_t least = 1;  // foreground voxels of a patch
   int threads = 1;
   // Called now and then on the calling thread; false stops (kStopped).
   std::function<bool()> goes_on = {};

@@ -32,7 +32,7 @@ class PatchDraws final : public SampleDraws {
   // A set of equally likely places, with its share of all draws.
   struct Stratum {
     PlaceSet set;
-    Shape edge;                          // of its regions
+    Shape edge;  // of its regions
     std::uint64_t places = 0;
     std::uint64_t share = 0, end = 0;    // out of end of the last one; of this one and those before
     std::vector<std::uint64_t> regions;  // that have places, where the set has centres

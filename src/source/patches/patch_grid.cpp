@@ -65,8 +65,8 @@ Shape PatchGrid::origin(std::uint64_t number) const {
 std::uint64_t PatchGrid::number_of(const Shape& origin) const {
   std::uint64_t number = 0;
   for (std::size_t d = 0; d < counts_.size(); ++d)
-    number = number * static_cast<std::uint64_t>(counts_[d]) +
-             static_cast<std::uint64_t>(origin[d] - first_[d]);
+    number =
+        number * static_cast<std::uint64_t>(counts_[d]) + static_cast<std::uint64_t>(origin[d] - first_[d]);
   return number;
 }
 

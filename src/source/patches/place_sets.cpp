@@ -105,12 +105,12 @@ class PlaceFinder {
     double elements = 1;
     for (const std::int64_t extent : patch) elements *= static_cast<double>(extent);
     ForegroundRule rule{patch, volume.grid.first(), volume.grid.last()};
-    rule.least = std::max<std::uint64_t>(
-        1, static_cast<std::uint64_t>(std::ceil(options_.min_foreground * elements)));
+    rule.least =
+        std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::ceil(options_.min_foreground * elements)));
     rule.threads = scan_.threads;
     rule.goes_on = [this] { return goes_on(); };
-    auto centres = centres_with_foreground(
-        *foreground, Shape(shape.end() - std::ssize(patch), shape.end()), rule, memory_, labels.uri());
+    auto centres = centres_with_foreground(*foreground, Shape(shape.end() - std::ssize(patch), shape.end()),
+                                           rule, memory_, labels.uri());
     memory_.give_back(foreground->bytes());
     return centres;
   }

@@ -122,7 +122,8 @@ Result<Calendar> parse_calendar(std::string_view name) {
   for (const CalendarName& known : kNames)
     if (known.name == wanted) return known.calendar;
   std::string names;
-  for (const CalendarName& known : kNames) names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
+  for (const CalendarName& known : kNames)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
   return fail(ErrorCode::kUnsupported,
               fmt::format("calendar \"{}\" is not known; known are {}", name.substr(0, 60), names));
 }
@@ -150,8 +151,7 @@ Result<std::int64_t> day_number(Calendar calendar, const Date& date) {
 }
 
 Date date_of_day(Calendar calendar, std::int64_t day) {
-  std::int64_t counted =
-      1970 + static_cast<std::int64_t>(static_cast<double>(day) / days_per_year(calendar));
+  std::int64_t counted = 1970 + static_cast<std::int64_t>(static_cast<double>(day) / days_per_year(calendar));
   while (first_day(calendar, counted, 1) > day) --counted;
   while (first_day(calendar, counted + 1, 1) <= day) ++counted;
   int month = 12;

@@ -31,7 +31,7 @@ Result<Calendar> parse_calendar(std::string_view name);
 // A point in time, exactly. Two moments can be compared where their calendars count the same days: the
 // first three calendars do so among each other, every other one only with itself.
 struct Moment {
-  std::int64_t seconds = 0;      // since 1970-01-01 00:00; for kJulian, since that day of the Gregorian calendar
+  std::int64_t seconds = 0;  // since 1970-01-01 00:00; for kJulian, since that day of the Gregorian calendar
   std::int32_t nanoseconds = 0;  // 0 to 999,999,999
 
   auto operator<=>(const Moment&) const = default;

@@ -43,7 +43,8 @@ Result<Coordinate> Coordinate::read(const ZarrArray& array, std::int64_t extent)
   coordinate.uri_ = array.data->uri();
   coordinate.size_ = extent;
   coordinate.dtype_ = spec.dtype;
-  if (const auto units = array.attributes.find("units"); units != array.attributes.end() && units->is_string())
+  if (const auto units = array.attributes.find("units");
+      units != array.attributes.end() && units->is_string())
     coordinate.units_ = units->get<std::string>();
   auto time = time_coding_of(array, &coordinate.why_not_time_);
   if (!time) return std::unexpected(std::move(time).error());

@@ -21,9 +21,10 @@ double median_of(std::vector<double> numbers) {
 }  // namespace
 
 std::string WindowsInTime::reason() const {
-  return fmt::format("{} steps from one time to the next are longer than {} times the median step of {} s, and "
-                     "{} do not go forward",
-                     gaps, kLongestStep, median_seconds, not_increasing);
+  return fmt::format(
+      "{} steps from one time to the next are longer than {} times the median step of {} s, and "
+      "{} do not go forward",
+      gaps, kLongestStep, median_seconds, not_increasing);
 }
 
 WindowsInTime windows_without_gaps(std::int64_t count,

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::int64_t kBytesPerTime = 8;
 constexpr std::int64_t kNaT = std::numeric_limits<std::int64_t>::min();
-constexpr std::uint64_t kDecodedTimes = 0x74696d6573;  // tells the fingerprint from that of the stored numbers
+constexpr std::uint64_t kDecodedTimes =
+    0x74696d6573;  // tells the fingerprint from that of the stored numbers
 
 class TimeArray final : public ChunkedArray {
  public:
@@ -35,7 +36,9 @@ class TimeArray final : public ChunkedArray {
   }
   bool swap_bytes() const override { return false; }
 
-  std::optional<ObjectRead> index_read(std::uint64_t chunk) const override { return stored_->index_read(chunk); }
+  std::optional<ObjectRead> index_read(std::uint64_t chunk) const override {
+    return stored_->index_read(chunk);
+  }
   Status keep_index(std::uint64_t chunk, Result<ObjectBytes> answer) const override {
     return stored_->keep_index(chunk, std::move(answer));
   }
@@ -44,10 +47,12 @@ class TimeArray final : public ChunkedArray {
   const Store& store() const override { return stored_->store(); }
   std::uint64_t fingerprint() const override { return mix64(stored_->fingerprint() ^ kDecodedTimes); }
 
-  Status decode(std::uint64_t chunk, ConstBytes encoded, MutableBytes out, CodecWorker& worker) const override {
+  Status decode(std::uint64_t chunk, ConstBytes encoded, MutableBytes out,
+                CodecWorker& worker) const override {
     PENSTOCK_CHECK(stored_->decode(chunk, encoded, stored_part(chunk, out), worker));
     return decode_times(chunk, out);
   }
+  std::uint64_t decode_scratch_bytes() const override { return stored_->decode_scratch_bytes(); }
   Status fill_missing(std::uint64_t chunk, MutableBytes out) const override {
     PENSTOCK_CHECK(stored_->fill_missing(chunk, stored_part(chunk, out)));
     return decode_times(chunk, out);
@@ -119,20 +124,22 @@ Result<ChunkedArrayPtr> make_time_array(ChunkedArrayPtr array, const TimeCoding&
   const Where where{array->uri(), -1, -1, -1};
   const Calendar calendar = coding.units.calendar;
   if (calendar != Calendar::kStandard && calendar != Calendar::kProlepticGregorian)
-    return fail(ErrorCode::kUnsupported,
-                fmt::format("times of the calendar \"{}\" are no nanoseconds since 1970; decode_cf=False gives them "
-                            "as they are stored",
-                            name_of(calendar)),
-                where);
+    return fail(
+        ErrorCode::kUnsupported,
+        fmt::format("times of the calendar \"{}\" are no nanoseconds since 1970; decode_cf=False gives them "
+                    "as they are stored",
+                    name_of(calendar)),
+        where);
   std::uint64_t bytes = kBytesPerTime;
   for (const std::int64_t extent : array->chunk_shape()) {
     const auto product = checked_multiply(bytes, static_cast<std::uint64_t>(extent));
     if (!product || *product > Limits{}.chunk_bytes)
-      return fail(ErrorCode::kTooLarge,
-                  fmt::format("a chunk of times would take more than {} bytes; decode_cf=False gives them as they "
-                              "are stored",
-                              Limits{}.chunk_bytes),
-                  where);
+      return fail(
+          ErrorCode::kTooLarge,
+          fmt::format("a chunk of times would take more than {} bytes; decode_cf=False gives them as they "
+                      "are stored",
+                      Limits{}.chunk_bytes),
+          where);
     bytes = *product;
   }
   return std::make_shared<const TimeArray>(std::move(array), coding);
