@@ -9,6 +9,7 @@
 #include "base/checked_math.h"
 #include "base/crc32c.h"
 #include "base/hash.h"
+#include "penstock/interruption.h"
 #include "source/forward_reader.h"
 
 namespace penstock {
@@ -141,6 +142,8 @@ Result<RecordIndex> RecordIndex::build(const std::vector<std::string>& paths,
       stored += length;
     }
   });
+  // A pass over a hundred million members takes a moment; between two of them whoever waits may stop it.
+  PENSTOCK_CHECK(check_interruption({}));
   std::uint64_t before = 0;
   column.clear();
   for (const ShardContents& shard : contents) {
@@ -162,6 +165,7 @@ Result<RecordIndex> RecordIndex::build(const std::vector<std::string>& paths,
       before += shard.keys.size();
     }
   out.column(column);
+  PENSTOCK_CHECK(check_interruption({}));
   std::vector<std::uint16_t> fields;
   fields.reserve(members);
   for (const ShardContents& shard : contents)
@@ -175,6 +179,7 @@ Result<RecordIndex> RecordIndex::build(const std::vector<std::string>& paths,
   out.number(fingerprint);
   out.number(stored);
   contents.clear();
+  PENSTOCK_CHECK(check_interruption({}));
   const std::uint64_t checksum = crc32c(out.bytes());
   out.number(checksum);
   return parse(out.take());
