@@ -34,7 +34,7 @@ Status SampleWorker::make_chunked(std::uint64_t position, std::uint64_t sample, 
     const ArrayLayout& layout = *plan_.source->array_layout(static_cast<std::size_t>(plan.source_field));
     const ArraySpec& stored = layout.spec;
     views[i] = view_of_array(next, stored);
-    views[i].channel_axis = layout.channel_axis;
+    describe_axes(views[i], layout);
     ChunkTarget& aim = chunk_targets_[i];
     aim = {static_cast<std::size_t>(plan.source_field),
            stored.dtype,
@@ -75,7 +75,7 @@ Result<bool> SampleWorker::aim_at_slot(std::size_t field, const ArrayLayout& sto
   const ArraySpec& wanted = slots.field(slot_field).spec;
   const MutableBytes slot = slots.slot(target.batch->contents.block.data(), slot_field, target.index);
   View whole = view_of_array(slot.data(), stored.spec);
-  whole.channel_axis = stored.channel_axis;
+  describe_axes(whole, stored);
   View seen = whole;
   const Draws draws = context_.draws;
   context_.draws.select_view(plan.view);
