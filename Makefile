@@ -6,6 +6,7 @@ VENV    := .venv
 PIP     := $(VENV)/bin/pip --disable-pip-version-check -q
 STAMPS  := build/stamps
 SOURCES := $(shell find src include cli python -type f -not -name '*.pyc' 2>/dev/null) CMakeLists.txt pyproject.toml
+TEST_SOURCES := $(shell find tests -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt 2>/dev/null)
 FUZZ_SECONDS ?= 8
 
 PACKAGES := g++ cmake ninja-build python3 python3-dev python3-venv libjpeg-dev libpng-dev \
@@ -31,7 +32,7 @@ define install_packages
 	@missing=""; for p in $(1); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
 	if [ -n "$$missing" ]; then \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+	    apt-get -o DPkg::Lock::Timeout=300 update -qq && DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends $$missing >/dev/null; \
 	  else echo "not installed (ask your administrator, or run as root):$$missing"; fi; fi
 endef
 
@@ -49,7 +50,7 @@ $(VENV)/.created: $(STAMPS)/packages
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.created $(SOURCES)
-	@echo "building penstock (the first time takes about two minutes)"
+	@echo "building penstock (the first time takes about six minutes on two cores)"
 	@$(PIP) install --no-build-isolation --no-deps --force-reinstall .
 	@touch $@
 
@@ -72,16 +73,21 @@ demo: build
 test: test-cpp test-sanitizers test-fuzz test-python
 	@echo "all tests passed"
 
-test-quick: build $(STAMPS)/test-packages $(VENV)/.test-packages build/venv-zarr2/.created
-	@cmake --preset dev >/dev/null && cmake --build --preset dev --parallel >/dev/null
-	@ctest --preset dev -L quick --output-on-failure
+# The C++ tests are built together with the module, from one library: it is what is installed that is tested.
+TEST_BUILD := build/with-tests
+$(TEST_BUILD)/.installed: $(STAMPS)/test-packages $(VENV)/.created $(SOURCES) $(TEST_SOURCES)
+	@$(PIP) install --no-build-isolation --no-deps --force-reinstall -C build-dir=$(TEST_BUILD) \
+	  -C cmake.define.PENSTOCK_TESTS=ON -C cmake.define.PENSTOCK_PCH=ON .
+	@touch $@ $(VENV)/.installed
+
+test-quick: $(TEST_BUILD)/.installed $(VENV)/.test-packages build/venv-zarr2/.created
+	@ctest --test-dir $(TEST_BUILD) -L quick --output-on-failure --no-tests=error
 	@$(VENV)/bin/python -m pytest tests/python -m "not slow"
 
-test-cpp: $(STAMPS)/test-packages
+test-cpp: $(TEST_BUILD)/.installed
 	@$(PYTHON) tools/check_includes.py
-	@cmake --preset dev >/dev/null && cmake --build --preset dev --parallel
-	@ctest --preset dev --parallel $$(nproc) --output-on-failure
-	@cmake --install build/dev --prefix build/prefix >/dev/null
+	@ctest --test-dir $(TEST_BUILD) --parallel $$(nproc) --output-on-failure --no-tests=error
+	@cmake --install $(TEST_BUILD) --component development --prefix build/prefix >/dev/null
 	@cmake -S examples/cpp -B build/example -DCMAKE_PREFIX_PATH=$(CURDIR)/build/prefix >/dev/null
 	@cmake --build build/example >/dev/null
 	@mkdir -p build/example/images/a build/example/images/b
@@ -96,7 +102,7 @@ test-sanitizers: $(STAMPS)/test-packages
 test-fuzz: $(STAMPS)/test-packages $(VENV)/.test-packages
 	@fuzz/run.sh $(FUZZ_SECONDS)
 
-test-python: build $(STAMPS)/test-packages $(VENV)/.test-packages build/venv-zarr2/.created
+test-python: $(TEST_BUILD)/.installed $(VENV)/.test-packages build/venv-zarr2/.created
 	@$(VENV)/bin/python -m pytest tests/python
 
 # The engine and its tests for 64-bit ARM, run by an emulator: same pixels and orders as on x86-64.

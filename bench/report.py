@@ -1,4 +1,5 @@
-"""Writes docs/benchmarks.md from .bench/results.jsonl: for each workload its latest whole run.
+"""Writes docs/benchmarks.md: for each workload its latest whole run, from .bench/results.jsonl or, where that has none,
+from bench/results.jsonl.
 
 Also copies the numbers behind the page to bench/results.jsonl, and renders bench/scaling.json (kept
 by hand: {"hardware": text, "rows": [{"threads": n, "images_per_second": x}]}) if it is there.
@@ -156,6 +157,7 @@ def bar_table(rows):
 
 
 def machine(rows):
+    rows = sorted(rows, key=lambda row: row["run"])
     hardware = rows[-1]["hardware"]
     versions = {}
     for row in rows:
@@ -179,21 +181,33 @@ def scaling():
     return f"\n## Thread scaling\n\n{content['hardware']}\n\n" + "\n".join(lines) + "\n"
 
 
+def kept_rows():
+    """What earlier calls of write_numbers kept, perhaps on another machine."""
+    lines = [json.loads(line) for line in NUMBERS.read_text().splitlines()] if NUMBERS.exists() else []
+    runs = {line["run"]: line for line in lines if "workload" not in line}
+    return [{**runs[line["run"]], **line} for line in lines if "workload" in line]
+
+
 def latest_rows():
     """Of each workload the rows of its latest run with all cases."""
-    rows = [json.loads(line) for line in places.RESULTS.read_text().splitlines()]
-    rows = [row for row in rows if not row["partial"]]
-    latest = {row["workload"]: row["run"] for row in rows}
-    return [row for row in rows if row["run"] == latest[row["workload"]]]
+    rows = [json.loads(line) for line in places.RESULTS.read_text().splitlines()] if places.RESULTS.exists() else []
+    rows = kept_rows() + [row for row in rows if not row["partial"]]
+    latest = {}
+    for row in rows:
+        latest[row["workload"]] = max(row["run"], latest.get(row["workload"], ""))
+    unique = {json.dumps([row[key] for key in ("run", "workload", "case", "options", "round")]): row for row in rows}
+    return [row for row in unique.values() if row["run"] == latest[row["workload"]]]
 
 
 def write_numbers(rows):
-    """One line a measurement, without what is the same in all of them."""
-    keep = ("run", "workload", "case", "options", "round", "values", "error")
-    lines = []
+    """One line for each run, with what all its measurements have in common, and one for each measurement."""
+    runs = {}
     for row in rows:
-        lines.append(json.dumps({key: row[key] for key in keep if key in row}))
-    NUMBERS.write_text("\n".join(lines) + "\n")
+        run = runs.setdefault(row["run"], {"run": row["run"], "hardware": row["hardware"], "versions": {}})
+        run["versions"].update(row["versions"])
+    keep = ("run", "workload", "case", "options", "round", "values", "error")
+    lines = [*runs.values(), *({key: row[key] for key in keep if key in row} for row in rows)]
+    NUMBERS.write_text("\n".join(map(json.dumps, lines)) + "\n")
 
 
 def write():

@@ -14,6 +14,7 @@ import random
 import time
 
 import case_process
+import data_sets
 import hardware
 import page_cache
 import places
@@ -47,6 +48,14 @@ def chosen_workloads(keys):
     return [workload for workload in workloads if not workload.cold]
 
 
+def what_is_needed(workloads):
+    """The Python environments and the data sets. All of them, unless every workload names the data sets it reads."""
+    if any(workload.data_sets is None for workload in workloads):
+        return list(setup.REQUIRED), set(data_sets.DATA_SETS)
+    environments = {"venv"} | {setup.environment_of(case.peer) for workload in workloads for case in workload.cases}
+    return sorted(environments), {name for workload in workloads for name in workload.data_sets}
+
+
 def chosen_cases(workload, prefixes, missing):
     cases = [case for case in workload.cases if setup.NEEDS.get(case.peer) not in missing]
     return [case for case in cases if case.name.startswith(prefixes)]
@@ -55,11 +64,11 @@ def chosen_cases(workload, prefixes, missing):
 class Run:
     """One call of this script: what all of its results have in common, and where they go."""
 
-    def __init__(self, partial, repeats, missing, penstock_sources):
+    def __init__(self, partial, repeats, environments, missing, penstock_sources):
         self.started = time.strftime("%Y-%m-%dT%H:%M:%S")
         self.partial, self.repeats = partial, repeats
         self.hardware = hardware.describe()
-        self.versions = {name: setup.versions(name, missing) for name in setup.REQUIRED}
+        self.versions = {name: setup.versions(name, missing) for name in environments}
         if penstock_sources:
             self.versions["venv"]["penstock sources"] = penstock_sources
 
@@ -97,14 +106,16 @@ class Run:
 
 def main():
     arguments = parse_arguments()
-    missing = setup.prepare_environments()
-    setup.prepare_data(missing)
+    workloads = chosen_workloads(arguments.only)
+    environments, wanted_data = what_is_needed(workloads)
+    missing = setup.prepare_environments(environments)
+    setup.prepare_data(wanted_data, missing)
     prefixes = tuple(arguments.cases.split(","))
-    plan = [(workload, chosen_cases(workload, prefixes, missing)) for workload in chosen_workloads(arguments.only)]
+    plan = [(workload, chosen_cases(workload, prefixes, missing)) for workload in workloads]
     needs_penstock = any(case.is_penstock for _, cases in plan for case in cases)
     penstock_sources = setup.install_penstock("venv") if needs_penstock else None
     page_cache.fill(places.DATA, without=places.MANY_CHUNKS_FOLDER)  # opening a million files takes its time
-    run = Run(bool(arguments.cases), arguments.repeats, missing, penstock_sources)
+    run = Run(bool(arguments.cases), arguments.repeats, environments, missing, penstock_sources)
     rows = [row for workload, cases in plan for row in run.measure(workload, cases)]
     print("\n" + report.tables(rows))
     if not run.partial:

@@ -106,20 +106,20 @@ def prepare_environment(environment):
     return missing
 
 
-def prepare_environments():
+def prepare_environments(environments):
     missing = {}
-    for environment in REQUIRED:
+    for environment in environments:
         missing.update(prepare_environment(environment))
     for package, reason in missing.items():
         print(f"set-up: without {package}: {reason}", flush=True)
     return missing
 
 
-def prepare_data(missing, seed=1):
-    """Makes what is not there. A data set of an optional package that fails adds the package to `missing`."""
+def prepare_data(wanted, missing, seed=1):
+    """Makes those that are missing. A data set of an optional package that fails adds the package to `missing`."""
     for name in data_sets.outdated(seed):
         data_set = data_sets.DATA_SETS[name]
-        if data_set.package in missing:
+        if name not in wanted or data_set.package in missing:
             continue
         maker = [python_of(data_set.environment), places.BENCH / "make_data.py", name, "--seed", str(seed)]
         if subprocess.run(maker).returncode != 0:

@@ -204,7 +204,10 @@ void print_json(const Options& options, const Source& source, const Report& repo
   json["chunks"] = {{"decoded", chunks.decoded},
                     {"reused", chunks.reused},
                     {"missing", chunks.missing},
-                    {"decoded_bytes", chunks.decoded_bytes}};
+                    {"decoded_bytes", chunks.decoded_bytes},
+                    {"distinct", chunks.distinct},
+                    {"decodes_per_chunk", chunks.decodes_per_chunk()},
+                    {"memory_for_one_decode", chunks.memory_for_one_decode}};
   const CacheStats cache = cache_from(report.stats, report.from);
   json["cache"] = {{"hits", cache.hits()}, {"misses", cache.misses}, {"hit_ratio", cache.hit_ratio()}};
   json["memory"] = {{"budget", report.stats.memory_budget}, {"peak", report.stats.memory_peak}};
@@ -224,6 +227,9 @@ std::string describe_order(const Options& options, const Report& report) {
 std::string describe_chunks(const ChunkStats& chunks) {
   std::string text = fmt::format("{} decoded to {}, {} used again", with_commas(chunks.decoded),
                                  format_bytes(chunks.decoded_bytes), with_commas(chunks.reused));
+  if (chunks.is_repeated())
+    text += fmt::format(", each {:.1f} times (memory={}MiB is enough for once)", chunks.decodes_per_chunk(),
+                        (chunks.memory_for_one_decode >> 20) + 1);
   if (chunks.missing > 0)
     text += fmt::format(", {} not there (the fill value stands for them)", with_commas(chunks.missing));
   return text;
@@ -267,7 +273,7 @@ void print_screen(const Options& options, const Source& source, const Report& re
   fmt::print("  cpu          {} in {} of wall clock\n\n",
              format_seconds(joined(report.epochs, 0).cpu_seconds),
              format_seconds(joined(report.epochs, 0).seconds));
-  const std::string advice = advice_for(report.stats.bottleneck);
+  const std::string advice = advice_for(report.stats);
   fmt::print("{}\n  bottleneck   {}{}\n", stage_table(stages_from(report.stats, report.from)),
              report.stats.bottleneck, advice.empty() ? "" : fmt::format(" ({})", advice));
 }

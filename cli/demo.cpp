@@ -87,7 +87,7 @@ void print_data(const Options& options, const Data& data, unsigned threads) {
 
 void print_results(const LoaderStats& stats) {
   fmt::print("\n{}\n", stage_table(stats.stages));
-  const std::string advice = advice_for(stats.bottleneck);
+  const std::string advice = advice_for(stats);
   fmt::print("  bottleneck {}{}\n", stats.bottleneck, advice.empty() ? "" : fmt::format(" ({})", advice));
   fmt::print("  memory     {} at most, of a budget of {}\n", format_bytes(stats.memory_peak),
              format_bytes(stats.memory_budget));

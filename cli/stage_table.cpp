@@ -54,7 +54,11 @@ nlohmann::ordered_json to_json(const Stages& stages) {
   return json;
 }
 
-std::string advice_for(const std::string& bottleneck) {
+std::string advice_for(const LoaderStats& stats) {
+  const std::string& bottleneck = stats.bottleneck;
+  if (bottleneck == "memory")
+    return fmt::format("chunks are decoded again and again: memory={}MiB is enough to decode each once",
+                       (stats.chunks.memory_for_one_decode >> 20) + 1);
   if (bottleneck == "read") return "storage is the limit: faster disks or network, or fewer and bigger files";
   if (bottleneck == "decode") return "more cores make it faster";
   if (bottleneck == "transform") return "more cores, or fewer and cheaper transforms";

@@ -21,6 +21,6 @@ std::string stage_table(const Stages& stages);
 nlohmann::ordered_json to_json(const Stages& stages);
 
 // What may be done about a bottleneck; "" where nothing useful can be said.
-std::string advice_for(const std::string& bottleneck);
+std::string advice_for(const LoaderStats& stats);
 
 }  // namespace penstock::cli

@@ -7,7 +7,7 @@ from workloads import large_chunks, volume_patches
 from workloads.workload import Case, Column, Workload
 
 TEXT = ("Clustered: the places (samples) in the order in which Penstock's default shuffle visits them, region by region "
-        "(window by window), for both. Uniform: both draw all of them at random, Penstock with shuffle=\"full\". ")
+        "(window by window), for both. Uniform: both draw all of them at random, Penstock with shuffle=\"full\".")
 
 
 def measure_patches(peer, draws):
@@ -66,7 +66,7 @@ PATCHES = Workload(
     "w4same", "Patches of a volume with the same draws",
     "The patches of the section above, Blosc zstd, batch 4, two threads, 256 MiB for what each keeps. " + TEXT,
     list(pairs("penstock_patches", "tensorstore_patches")),
-    [Column("per_second", "patches/s")], measure_patches)
+    [Column("per_second", "patches/s")], measure_patches, data_sets=("d4",))
 
 CHUNKS = Workload(
     "w3same", "Zarr chunks of many samples with the same draws",
@@ -74,4 +74,5 @@ CHUNKS = Workload(
     f"{large_chunks.SETTLE_BATCHES} batches. " + TEXT,
     [case for store in zarr_stores.LARGE_CHUNKS
      for case in pairs("penstock_zarr", "tensorstore_cached", store=store)],
-    [Column("per_second", "samples/s")], measure_chunks, group_by="store")
+    [Column("per_second", "samples/s")], measure_chunks, group_by="store",
+    data_sets=("d3chunks",))

@@ -38,6 +38,7 @@ class Workload:
     warm_up: bool = False         # run each case once, unrecorded, before the rounds
     samples_memory: bool = False  # watch the case from outside, adding the value peak_pss_mb
     cold: bool = False            # drop the page cache before each case
+    data_sets: tuple = None       # the ones that it reads; None: it may read any
 
     def group_of(self, options):
         """The table that a case with these options belongs to."""

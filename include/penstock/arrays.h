@@ -65,6 +65,7 @@ struct ZarrOptions {
   double nan_value = 0;  // kReplace
   MissingChunk missing = MissingChunk::kFill;
   std::vector<std::string> headers;  // as in OpenOptions
+  std::uint64_t memory_bytes = 0;    // as in OpenOptions
 };
 
 // A Zarr array or group (version 2 or 3), local or over HTTP. A field a variable; with a history and
@@ -115,6 +116,7 @@ struct PatchOptions {
   MissingChunk missing = MissingChunk::kFill;
   std::function<bool(std::uint64_t)> progress;  // while labels and masks are read; false stops
   std::vector<std::string> headers;             // as in OpenOptions
+  std::uint64_t memory_bytes = 0;               // as in OpenOptions
 };
 
 // Patches of volumes: Zarr arrays, .npy files, TIFF stacks. Fields image, label (where there are

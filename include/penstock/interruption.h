@@ -1,13 +1,16 @@
-// Lets whoever waits for a slow store be called back, for instance by Ctrl-C while a source is opened.
+// Lets whoever waits for slow work be called back, for instance by Ctrl-C while a source is opened.
 //
-// Functions that may wait long look at the one of their thread, so that it need not be handed through
-// everything that reads; a function that starts threads hands it to them.
+// Functions that may take long look at the interruption of their thread, at least ten times a second, so
+// that it need not be handed through everything that reads. A function that starts threads hands it to them.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <string>
 #include <utility>
+
+#include "penstock/result.h"
 
 namespace penstock {
 
@@ -20,7 +23,10 @@ class Interruption {
  public:
   static constexpr auto kLookEvery = std::chrono::milliseconds(50);
 
-  // `asked` is called by the thread that uses `Scope` with `asks`, and by no other.
+  // Requested by request() alone.
+  Interruption() = default;
+  // `asked` is called by the thread that uses `Scope` with `asks`, and by no other, at most every kAskEvery:
+  // to ask may be slow (Python's interpreter lock), and loops look often.
   explicit Interruption(std::function<bool()> asked) : asked_(std::move(asked)) {}
   Interruption(const Interruption&) = delete;
 
@@ -31,8 +37,8 @@ class Interruption {
   static bool is_requested() {
     const Slot& mine = slot();
     if (mine.interruption == nullptr) return false;
-    if (mine.asks && mine.interruption->asked_()) mine.interruption->request();
-    return mine.interruption->requested_.load();
+    if (mine.asks) mine.interruption->ask();
+    return mine.interruption->requested_.load(std::memory_order_relaxed);
   }
 
   // While it lives, `interruption` is that of this thread.
@@ -48,13 +54,41 @@ class Interruption {
   };
 
  private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr auto kAskEvery = std::chrono::milliseconds(20);
+
   static Slot& slot() {
     thread_local Slot mine;
     return mine;
   }
 
+  void ask() {
+    const Clock::time_point now = Clock::now();
+    if (!asked_ || now - asked_at_ < kAskEvery || requested_.load(std::memory_order_relaxed)) return;
+    asked_at_ = now;
+    if (asked_()) request();
+  }
+
   const std::function<bool()> asked_;
+  Clock::time_point asked_at_{};  // used by the thread that asks
   std::atomic<bool> requested_{false};
+};
+
+// kStopped once this thread was called back. `uri` is for the error.
+inline Status check_interruption(const std::string& uri) {
+  if (!Interruption::is_requested()) return {};
+  return fail(ErrorCode::kStopped, "stopped before it was done", {uri, -1, -1, -1});
+}
+
+// The same for loops of cheap steps: looks once in kStepsPerLook calls. Belongs to one thread.
+class InterruptionCheck {
+ public:
+  bool is_due() { return ++steps_ % kStepsPerLook == 0; }
+  Status operator()(const std::string& uri) { return is_due() ? check_interruption(uri) : Status(); }
+
+ private:
+  static constexpr std::uint32_t kStepsPerLook = 4096;
+  std::uint32_t steps_ = 0;
 };
 
 // Waits until `is_done`, under the mutex of `lock`; calls `give_up` (once, without the lock) if it is

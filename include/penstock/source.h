@@ -81,6 +81,12 @@ struct ArrayLayout {
   bool is_time = false;  // int64 nanoseconds since 1970; the least number is no time (NaT)
 };
 
+// A record, its checksums verified.
+struct OpenedRecord {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> contents;  // what its source found in it, for all fields; may be nothing
+};
+
 // What a record says about a field.
 struct RecordValue {
   std::span<const std::byte> bytes;  // a file in small, or, with a spec, the elements of an array
@@ -180,15 +186,17 @@ class Source {
   virtual std::span<const std::shared_ptr<const ChunkedArray>> chunked_arrays() const { return {}; }
   virtual void boxes(std::uint64_t, std::size_t, std::vector<ArrayBox>&) const {}
 
-  // Records: the payload, its checksums verified; then a field of it. `room` gives memory that
-  // stays until the next call, for values that do not lie in the record as they are.
-  virtual Result<std::span<const std::byte>> open_record(std::uint64_t,
-                                                         std::span<const std::byte> stored) const {
-    return stored;
+  // Records: opened once, then a field of it after another. `charge` is asked before memory is taken that
+  // stays as long as the opened record; `room` gives memory that stays until the next call, for values that
+  // do not lie in the record as they are.
+  using Charge = std::function<Status(std::uint64_t bytes)>;
+  virtual Result<OpenedRecord> open_record(std::uint64_t, std::span<const std::byte> stored,
+                                           const Charge&) const {
+    return OpenedRecord{stored, nullptr};
   }
   using Room = std::function<Result<std::span<std::byte>>(std::size_t)>;
   virtual Result<RecordValue> find_in_record(std::uint64_t sample, std::size_t field,
-                                             std::span<const std::byte> record, const Room& room) const;
+                                             const OpenedRecord& record, const Room& room) const;
   // Another number where find_in_record() makes something else of the same record.
   virtual std::uint64_t reading(std::size_t) const { return 0; }
 
@@ -251,6 +259,8 @@ struct OpenOptions {
   // float64; "float32" rounds them.
   std::map<std::string, std::string> field_kinds;
   bool verify_checksums = true;
+  // What opening may take while it works, beside the index that the source keeps; 0: a quarter of what is free.
+  std::uint64_t memory_bytes = 0;
   std::string cache_dir;  // where indexes are kept; "": PENSTOCK_CACHE_DIR or the user's
   bool keep_index = true;
   std::function<bool(std::uint64_t files)> progress;  // now and then, from the calling thread; false stops

@@ -41,6 +41,17 @@ struct ChunkStats {
   std::uint64_t reused = 0;   // found decoded already
   std::uint64_t missing = 0;  // not in the store: the fill value stood for them
   std::uint64_t decoded_bytes = 0;
+  // Different chunks that an epoch decoded, added up over the epochs. A chunk that an epoch decodes twice counts
+  // once. Of sources with more than 8 million chunks, an estimate.
+  std::uint64_t distinct = 0, distinct_bytes = 0;
+  // The memory= with which no epoch would decode a chunk twice; 0 where none did.
+  std::uint64_t memory_for_one_decode = 0;
+
+  double decodes_per_chunk() const {
+    return distinct > 0 ? static_cast<double>(decoded) / static_cast<double>(distinct) : 0;
+  }
+  // Chunks were decoded twice. Different parts of one, each decoded once, do not count.
+  bool is_repeated() const { return decoded > distinct && decoded_bytes > distinct_bytes; }
 };
 
 // How good a windowed shuffle is.
@@ -96,7 +107,9 @@ struct LoaderStats {
   ShuffleStats shuffle;
   unsigned threads = 0;
   std::string tuning;      // why this many threads and batches
-  std::string bottleneck;  // "read", "decode", "transform", "collate", "training step", "unknown"
+  // "read", "decode", "transform", "collate", "training step", "unknown"; "memory" where reading and decoding
+  // take longest because chunks are decoded again and again.
+  std::string bottleneck;
 };
 
 }  // namespace penstock

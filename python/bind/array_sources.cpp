@@ -77,8 +77,10 @@ SourceHandle open_zarr_source(const std::vector<nb::bytes>& uris, std::vector<st
                               const std::vector<std::pair<std::string, nb::tuple>>& select,
                               const std::vector<std::pair<std::string, nb::tuple>>& isel, bool allow_gaps,
                               std::string stack, bool decode_cf, const std::variant<std::string, double>& nan,
-                              bool missing_is_error, std::vector<std::string> headers) {
+                              bool missing_is_error, std::vector<std::string> headers,
+                              std::uint64_t memory) {
   ZarrOptions options;
+  options.memory_bytes = memory;
   options.headers = std::move(headers);
   options.variables = std::move(variables);
   options.sample_dim = std::move(sample_dim);
@@ -104,8 +106,9 @@ SourceHandle open_patches_source(const std::vector<nb::bytes>& volumes, std::vec
                                  const std::variant<std::string, double>& nan,
                                  const std::vector<std::pair<std::string, std::int64_t>>& axes,
                                  bool missing_is_error, const nb::object& progress,
-                                 std::vector<std::string> headers) {
+                                 std::vector<std::string> headers, std::uint64_t memory) {
   PatchOptions options;
+  options.memory_bytes = memory;
   options.headers = std::move(headers);
   options.size = std::move(size);
   options.per_epoch = per_epoch;
@@ -120,16 +123,7 @@ SourceHandle open_patches_source(const std::vector<nb::bytes>& volumes, std::vec
   set_nan(nan, options);
   for (const auto& [name, extent] : axes) options.axes.push_back({name.empty() ? 'Q' : name.front(), extent});
   options.missing = missing_is_error ? MissingChunk::kError : MissingChunk::kFill;
-  options.progress = [&](std::uint64_t chunks) {
-    nb::gil_scoped_acquire gil;
-    try {
-      progress(chunks);
-    } catch (nb::python_error& error) {
-      error.restore();  // raised again when the labels have been given up
-      return false;
-    }
-    return PyErr_CheckSignals() == 0;
-  };
+  options.progress = progress_of(progress);
   return open_without_gil([&, names = texts_of(volumes)] { return open_patches(names, options); });
 }
 
@@ -138,10 +132,10 @@ SourceHandle open_patches_source(const std::vector<nb::bytes>& volumes, std::vec
 void bind_array_sources(nb::module_& m) {
   m.def("open_zarr", &open_zarr_source, "uris"_a, nb::kw_only(), "variables"_a, "sample_dim"_a, "history"_a,
         "horizon"_a, "select"_a, "isel"_a, "allow_gaps"_a, "stack"_a, "decode_cf"_a, "nan"_a,
-        "missing_is_error"_a, "headers"_a);
+        "missing_is_error"_a, "headers"_a, "memory"_a);
   m.def("open_patches", &open_patches_source, "volumes"_a, nb::kw_only(), "size"_a, "per_epoch"_a,
         "overlap"_a, "labels"_a, "region"_a, "masks"_a, "min_foreground"_a, "weights"_a, "class_weights"_a,
-        "decode_cf"_a, "nan"_a, "axes"_a, "missing_is_error"_a, "progress"_a, "headers"_a);
+        "decode_cf"_a, "nan"_a, "axes"_a, "missing_is_error"_a, "progress"_a, "headers"_a, "memory"_a);
 }
 
 }  // namespace penstock::python

@@ -55,7 +55,7 @@ std::shared_ptr<const void> cause_of(const nb::python_error& error) {
 
 void raise(const Error& error) {
   const auto* cause = static_cast<const nb::python_error*>(error.cause.get());
-  if (cause != nullptr && cause->matches(PyExc_KeyboardInterrupt)) throw nb::python_error(*cause);
+  if (cause != nullptr && !cause->matches(PyExc_Exception)) throw nb::python_error(*cause);
   const nb::object exception = nb::module_::import_("penstock.errors")
                                    .attr("_from_core")(error_dict(error), file_text(error.describe()));
   if (cause != nullptr) PyException_SetCause(exception.ptr(), nb::borrow(cause->value()).release().ptr());

@@ -10,7 +10,7 @@
 namespace penstock::python {
 
 // Raises the exception of penstock.errors that fits the code. What the user's own function raised is its
-// __cause__; a KeyboardInterrupt in there is raised itself.
+// __cause__; one that is no Exception (KeyboardInterrupt, SystemExit) is raised itself.
 [[noreturn]] void raise(const Error& error);
 
 template <typename T>

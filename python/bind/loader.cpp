@@ -15,7 +15,7 @@
 #include "bind.h"
 #include "cache_handle.h"
 #include "errors.h"
-#include "penstock/interruption.h"
+#include "interruptible.h"
 #include "penstock/ranks.h"
 #include "shared_loader.h"
 
@@ -163,8 +163,11 @@ class LoaderHandle {
     shared_->close();
   }
 
+  // May make a new engine, which looks at samples. Ctrl-C ends it.
   EpochHandle start_epoch() {
-    return {shared_, value_or_raise(use([](Loader& loader) { return loader.start_epoch(); }))};
+    auto epoch = use([](Loader& loader) { return look_for_signals([&] { return loader.start_epoch(); }); });
+    raise_interruption();
+    return {shared_, value_or_raise(std::move(epoch))};
   }
 
   std::uint64_t length() const {
@@ -184,15 +187,8 @@ class LoaderHandle {
 
   // Ctrl-C ends it.
   void read_content() {
-    const Status read = use([](Loader& loader) {
-      Interruption interruption([] {
-        const nb::gil_scoped_acquire gil;
-        return PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0;
-      });
-      const Interruption::Scope scope(&interruption, true);
-      return loader.read_content();
-    });
-    if (PyErr_Occurred()) throw nb::python_error();
+    const Status read = use([](Loader& loader) { return look_for_signals([&] { return loader.read_content(); }); });
+    raise_interruption();
     value_or_raise(read);
   }
 
@@ -282,6 +278,12 @@ class LoaderHandle {
     chunks["reused"] = stats.chunks.reused;
     chunks["missing"] = stats.chunks.missing;
     chunks["decoded_bytes"] = stats.chunks.decoded_bytes;
+    chunks["distinct"] = stats.chunks.distinct;
+    chunks["decodes_per_chunk"] = stats.chunks.decodes_per_chunk();
+    if (stats.chunks.memory_for_one_decode > 0)
+      chunks["memory_for_one_decode"] = stats.chunks.memory_for_one_decode;
+    else
+      chunks["memory_for_one_decode"] = nb::none();
     out["chunks"] = chunks;
     nb::dict cache = cache_dict(stats.cache, tiers_dict(stats.cache_tiers), stats.cache_tiers);
     cache["form"] = stats.cache_form;
@@ -365,12 +367,8 @@ LoaderHandle open(nb::handle source, std::uint64_t batch_size, std::vector<std::
   if (dtype) options.dtype = parse_dtype(*dtype);
   options.layout =
       choose<BatchLayout>("layout", layout, {{"NCHW", BatchLayout::kNchw}, {"NHWC", BatchLayout::kNhwc}});
-  auto opened = [&] {
-    const SourcePtr own = source_of(source);
-    nb::gil_scoped_release release;
-    return Loader::open(own, options);
-  }();
-  return LoaderHandle(value_or_raise(std::move(opened)));
+  const SourcePtr own = source_of(source);
+  return LoaderHandle(value_or_raise(run_interruptibly([&] { return Loader::open(own, options); })));
 }
 
 }  // namespace

@@ -73,11 +73,14 @@ MapFunction::~MapFunction() {
 Result<std::vector<MapValue>> MapFunction::operator()(std::vector<MapValue> values,
                                                       const MapDraws& draws) const {
   nb::gil_scoped_acquire gil;
+  // Python code must not run while the exception of a signal handler waits to be raised.
+  if (PyErr_Occurred()) return fail(ErrorCode::kStopped, "stopped before Map was called");
   try {
     return call(std::move(values), draws);
   } catch (const nb::python_error& error) {
-    return std::unexpected(
-        Error{ErrorCode::kCallback, "Map raised " + describe(error), {}, false, cause_of(error)});
+    // Ctrl-C and exit() are meant for the program; they are no trouble with this sample.
+    const ErrorCode code = error.matches(PyExc_Exception) ? ErrorCode::kCallback : ErrorCode::kStopped;
+    return std::unexpected(Error{code, "Map raised " + describe(error), {}, false, cause_of(error)});
   } catch (const std::exception& error) {
     return fail(ErrorCode::kCallback, std::string("Map failed: ") + error.what());
   }

@@ -18,6 +18,8 @@ using namespace nb::literals;
 namespace penstock::python {
 namespace {
 
+constexpr std::uint64_t kSamplesPerLook = 1 << 16;  // between two looks for Ctrl-C
+
 std::vector<std::string> texts_of(const std::vector<nb::bytes>& names) {
   std::vector<std::string> texts;
   texts.reserve(names.size());
@@ -31,8 +33,9 @@ SourceHandle open(const std::vector<nb::bytes>& uris, bool is_list, const std::s
                   std::map<std::string, std::string> field_kinds, const std::string& delimiter, bool verify,
                   bool keep_index, std::optional<std::vector<std::int64_t>> labels,
                   std::vector<std::string> classes, const nb::object& progress, const nb::object& warn,
-                  std::vector<std::string> headers) {
+                  std::vector<std::string> headers, std::uint64_t memory) {
   OpenOptions options;
+  options.memory_bytes = memory;
   options.headers = std::move(headers);
   options.kind = kind;
   options.masks = text_of(masks);
@@ -42,21 +45,16 @@ SourceHandle open(const std::vector<nb::bytes>& uris, bool is_list, const std::s
   options.delimiter = delimiter.empty() ? '\0' : delimiter.front();
   options.verify_checksums = verify;
   options.keep_index = keep_index;
-  if (!progress.is_none())
-    options.progress = [&](std::uint64_t files) {
-      nb::gil_scoped_acquire gil;
-      try {
-        progress(files);
-      } catch (nb::python_error& error) {
-        error.restore();  // raised again below, when the scan has ended
-        return false;
-      }
-      return PyErr_CheckSignals() == 0;
-    };
+  options.progress = progress_of(progress);
   if (!warn.is_none())
     options.warn = [&](const std::string& text) {
-      nb::gil_scoped_acquire gil;
-      warn(file_text(text));
+      const nb::gil_scoped_acquire gil;
+      if (PyErr_Occurred()) return;  // the opening was interrupted
+      try {
+        warn(file_text(text));
+      } catch (nb::python_error& error) {
+        error.restore();  // raised when the opening has ended
+      }
     };
   return open_without_gil([&, names = texts_of(uris)]() -> Result<SourcePtr> {
     if (labels) return open_labelled_files({names, std::move(*labels), std::move(classes)}, options);
@@ -72,6 +70,7 @@ nb::object index_integers(const SourceHandle& self, std::size_t field) {
   if (info.form != FieldForm::kIndex || info.kind != FieldKind::kInteger) return nb::none();
   nb::list out;
   for (std::uint64_t sample = 0; sample < source.size(); ++sample) {
+    if (sample % kSamplesPerLook == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
     const IndexValue value = source.value(sample, field);
     const auto* integer = std::get_if<std::int64_t>(&value);
     if (integer == nullptr) return nb::none();
@@ -128,7 +127,7 @@ void bind_sources(nb::module_& m) {
   m.def("open_source", &open, "uris"_a, nb::kw_only(), "is_list"_a = false, "kind"_a, "masks"_a, "root"_a, "columns"_a,
         "field_kinds"_a, "delimiter"_a = "", "verify"_a, "keep_index"_a, "labels"_a = nb::none(),
         "classes"_a = std::vector<std::string>(), "progress"_a = nb::none(), "warn"_a = nb::none(),
-        "headers"_a = std::vector<std::string>());
+        "headers"_a = std::vector<std::string>(), "memory"_a = 0);
   m.def("shuffled", &shuffled, "size"_a, "seed"_a);
   m.def("mix_sources", [](const std::vector<nb::handle>& parts, std::vector<double> weights) {
     std::vector<SourcePtr> sources;

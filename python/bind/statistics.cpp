@@ -22,21 +22,8 @@ nb::dict measure_source(nb::handle source, std::vector<std::string> fields, unsi
   options.fields = std::move(fields);
   options.threads = threads;
   options.memory_bytes = memory_bytes;
-  options.progress = [&](std::uint64_t samples) {
-    const nb::gil_scoped_acquire gil;
-    try {
-      progress(samples);
-    } catch (nb::python_error& error) {
-      error.restore();  // raised again below, when the threads have ended
-      return false;
-    }
-    return PyErr_CheckSignals() == 0;
-  };
-  auto measured = [&] {
-    const nb::gil_scoped_release release;
-    return measure(opened, options);
-  }();
-  if (PyErr_Occurred()) throw nb::python_error();
+  options.progress = progress_of(progress);
+  auto measured = run_interruptibly([&] { return measure(opened, options); });
   const Statistics statistics = value_or_raise(std::move(measured));
   if (!statistics.has_read_any() && !statistics.visit.bad.empty()) raise(statistics.visit.bad.front().error);
   auto texts = nlohmann::ordered_json::array();

@@ -14,7 +14,8 @@ from .arguments import number
 from .http import header_lines
 from .recipe import recorded
 from .selections import FAR, is_mask, positions, selection
-from .sources import Source, log
+from .sizes import parse_bytes
+from .sources import Memory, Source, log
 
 Path = Union[str, os.PathLike]
 
@@ -25,7 +26,7 @@ def Zarr(uri: Union[Path, Sequence[Path]], variables: Union[str, Sequence[str], 
          window: Union[tuple, None] = None, select: Mapping[Union[str, int], Any] | None = None,
          isel: Mapping[Union[str, int], Any] | None = None, gaps: str = "skip",
          stack: Union[bool, str] = False, decode_cf: bool = True, nan: Union[str, float] = "keep",
-         missing: str = "fill", headers: Mapping[str, str] | None = None) -> Source:
+         missing: str = "fill", headers: Mapping[str, str] | None = None, memory: Memory = None) -> Source:
     """Entries of one dimension of a Zarr array or group (version 2 or 3), a file path or http(s) URL.
 
     Without `variables`, an array is the field ``array``, and of a group every array that has `sample_dim` (a number: that
@@ -58,6 +59,7 @@ def Zarr(uri: Union[Path, Sequence[Path]], variables: Union[str, Sequence[str], 
     missing: what becomes of chunks that the store does not have: "fill" (with the array's fill value; counted in
         ``loader.stats()["chunks"]``) or "error".
     headers: of a URL: ``{"Authorization": "Bearer ..."}`` goes with each request to its server, and to no other.
+    memory: what reading coordinates may take, for example "1GiB" (default: a quarter of what is free).
     """
     if not isinstance(stack, (bool, str)):
         raise TypeError(f"stack={stack!r}: wants True, or the name of the field")
@@ -88,7 +90,8 @@ def Zarr(uri: Union[Path, Sequence[Path]], variables: Union[str, Sequence[str], 
         sample_dim=sample_dim if isinstance(sample_dim, str) else _integer("sample_dim", sample_dim, 1 << 31),
         history=history, horizon=horizon, select=by_value, isel=by_position, allow_gaps=gaps == "allow",
         stack=stack if isinstance(stack, str) else "stack" if stack else "", decode_cf=bool(decode_cf),
-        nan=_nan(nan), missing_is_error=_missing_is_error(missing), headers=header_lines(headers))
+        nan=_nan(nan), missing_is_error=_missing_is_error(missing), headers=header_lines(headers),
+        memory=0 if memory is None else parse_bytes(memory))
     log.info("opened %s: %s, %d samples in %.2f s", handle.uri(), handle.kind(), len(handle), time.monotonic() - began)
     return Source(handle)
 
@@ -100,7 +103,7 @@ def Patches(volumes: Union[Path, Sequence[Path]], size: Sequence[int], per_epoch
             mask: Union[Path, Sequence[Path], None] = None, weights: Union[str, Sequence[float]] = "volume",
             class_weights: Mapping[int, float] | None = None, decode_cf: bool = True,
             nan: Union[str, float] = "keep", axes: Union[str, Mapping[str, int | None], None] = None,
-            missing: str = "fill", headers: Mapping[str, str] | None = None) -> Source:
+            missing: str = "fill", headers: Mapping[str, str] | None = None, memory: Memory = None) -> Source:
     """Patches of volumes: Zarr arrays, .npy files or TIFF stacks (a file, or a pattern or folder of planes).
 
     With `per_epoch`, an epoch has that many random patches. Every place where a patch fits is equally likely.
@@ -128,9 +131,11 @@ def Patches(volumes: Union[Path, Sequence[Path]], size: Sequence[int], per_epoch
         ``{"Z": 30, "C": 2}`` as 30 slices of 2 channels (None: what the number of pages leaves).
     missing: what becomes of chunks that a Zarr store does not have: "fill" or "error".
     headers: of URLs: goes with each request to the server that a volume's URL names (see Zarr).
+    memory: what looking through labels and masks may take, half of it for the index of them, for example "1GiB"
+        (default: a quarter of what is free).
 
     Patches that depend on labels or a mask need an index of them, made when the source is opened: at most one bit
-    for each voxel of each class, mostly far less, and never more than 4 GiB.
+    for each voxel of each class, mostly far less, and never more than 4 GiB or half of `memory`.
     """
     if isinstance(size, str) or not hasattr(size, "__iter__"):
         raise TypeError(f"size={size!r}: wants an extent for each axis of a patch, such as (64, 64, 64)")
@@ -161,7 +166,8 @@ def Patches(volumes: Union[Path, Sequence[Path]], size: Sequence[int], per_epoch
                                 weights=_volume_weights(weights, len(names)),
                                 class_weights=_class_weights(class_weights), decode_cf=bool(decode_cf),
                                 nan=_nan(nan), axes=_page_axes(axes), missing_is_error=_missing_is_error(missing),
-                                progress=progress, headers=header_lines(headers))
+                                progress=progress, headers=header_lines(headers),
+                                memory=0 if memory is None else parse_bytes(memory))
     if shown:
         print(file=sys.stderr)
     log.info("opened %s: %s, %d samples in %.2f s", handle.uri(), handle.kind(), len(handle), time.monotonic() - began)

@@ -83,7 +83,7 @@ def statistics(source: Union[Paths, Pairs, Source], fields: Union[str, Sequence[
 
     fields: only these; default: all. threads: default: all usable cores. memory: default: a quarter of what is free.
     """
-    opened = open_source(source)
+    opened = open_source(source, memory=memory)
     if isinstance(fields, str):
         fields = [fields]
     if fields is not None and not is_sequence(fields):

@@ -53,7 +53,7 @@ class Loader:
     Resources
         threads: worker threads, all of this process. prefetch: batches ahead. memory: all that
         the loader holds, the cache included, for example "4GiB" (default: a quarter of what is
-        free, and the cache besides).
+        free, and the cache besides); opening a path takes no more either.
         cache: memory to keep samples in from the first epoch on, for example "8GiB", or a
         ``penstock.Cache``, which can go to disk too and serve several loaders. Random steps run
         after it: samples do not depend on it. cache_form: "decoded" (what comes out of decoding,
@@ -102,7 +102,9 @@ class Loader:
             raise TypeError(f'collate={shown(collate)}: wants "stack", "pad", "list" or a function')
         if not callable(collate) and collate not in ("stack", "pad", "list"):
             raise ValueError(f'collate={collate!r}: wants "stack", "pad", "list" or a function')
-        self.source = open_source(source, kind)
+        # Wrong sizes are told before anything is read.
+        budget = 0 if memory is None else parse_bytes(memory)
+        self.source = open_source(source, kind, **({"memory": memory} if budget else {}))
         self._output = choose_output(output)
         self._ranks_are_given = rank is not None or world_size is not None
         self._ranks = self._choose_ranks(rank, world_size)
@@ -133,7 +135,7 @@ class Loader:
                 drop_last=bool(drop_last), rank=self._slice_rank, world_size=self._slice_world,
                 local_ranks=self._ranks.local_ranks, threads=_threads(threads),
                 prefetch=0 if prefetch is None else _count("prefetch", prefetch),
-                memory=0 if memory is None else parse_bytes(memory), on_error=on_error, max_skip=any_number("max_skip", max_skip),
+                memory=budget, on_error=on_error, max_skip=any_number("max_skip", max_skip),
                 collate="list" if callable(collate) else collate, pad_value=any_number("pad_value", pad_value),
                 bucket_by=bucket_by if isinstance(bucket_by, str) else "",
                 bucket_lengths=_bucket_lengths(bucket_by),

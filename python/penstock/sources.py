@@ -17,6 +17,7 @@ from .indices import chosen_indices
 from .labels import class_of_each, field_values, label_field
 from .recipe import Recipe, recorded, remake
 from .sample_reader import SampleReader
+from .sizes import parse_bytes
 from .splitting import divide, divide_by_class, part_sizes
 
 log = logging.getLogger("penstock")
@@ -25,6 +26,7 @@ log = logging.getLogger("penstock")
 Paths = Union[str, os.PathLike, Sequence[Union[str, os.PathLike]]]
 Pairs = Sequence[tuple[Union[str, os.PathLike], Union[int, str]]]  # files and their labels
 Headers = Union[Mapping[str, str], None]  # of HTTP requests
+Memory = Union[int, str, None]  # "1GiB", or bytes
 
 _QUIET_SECONDS = 1.0  # a scan that takes longer shows what it is doing
 
@@ -243,7 +245,7 @@ def Npy(path: Paths, *, keep_index: bool = True, headers: Headers = None) -> Sou
 
 @recorded
 def Tar(path: Paths, *, kinds: Mapping[str, str] | None = None, keep_index: bool = True,
-        headers: Headers = None) -> Source:
+        headers: Headers = None, memory: Memory = None) -> Source:
     """Tar shards by the WebDataset convention: a file, a glob or brace pattern, a folder of shards, or a list of these.
 
     Files whose names agree up to the first dot are one sample; the rest of the name is the field: ``jpg``, ``cls``,
@@ -254,20 +256,23 @@ def Tar(path: Paths, *, kinds: Mapping[str, str] | None = None, keep_index: bool
     .tar.gz and .tar.zst can only be read forward: `shuffle=True` then shuffles in windows.
 
     headers: of a URL: ``{"Authorization": "Bearer ..."}`` goes with each request to its server, and to no other.
+    memory: what opening may take while it works, for example "1GiB" (default: a quarter of what is free). The index that
+        stays, about 60 bytes for each sample, comes on top.
     """
-    return _open(path, kind="tar", kinds=kinds, keep_index=keep_index, headers=headers)
+    return _open(path, kind="tar", kinds=kinds, keep_index=keep_index, headers=headers, memory=memory)
 
 
 @recorded
 def TFRecord(path: Paths, *, kinds: Mapping[str, str] | None = None, verify: bool = True,
-             keep_index: bool = True, headers: Headers = None) -> Source:
+             keep_index: bool = True, headers: Headers = None, memory: Memory = None) -> Source:
     """TFRecord shards of tf.train.Example or SequenceExample: each feature is a field.
 
     `path` is a file, a glob or brace pattern, a folder of shards, or a list of these.
     `verify` checks the checksums of every record that is read. `kinds` says what a feature is where its first values
-    do not tell: ``{"mask": "mask", "embedding": "float32[512]"}``. `headers` go to the server of a URL (see Tar).
+    do not tell: ``{"mask": "mask", "embedding": "float32[512]"}``. `headers` go to the server of a URL, and `memory` is
+    what opening may take (see Tar).
     """
-    return _open(path, kind="tfrecord", kinds=kinds, verify=verify, keep_index=keep_index, headers=headers)
+    return _open(path, kind="tfrecord", kinds=kinds, verify=verify, keep_index=keep_index, headers=headers, memory=memory)
 
 
 @recorded
@@ -316,14 +321,15 @@ def Mix(sources: Sequence[Union[str, os.PathLike, Source]], weights: Sequence[fl
 
 
 @recorded
-def open_source(source: Union[Paths, Pairs, "Source"], kind: str | None = None, *, headers: Headers = None) -> Source:
+def open_source(source: Union[Paths, Pairs, "Source"], kind: str | None = None, *, headers: Headers = None,
+                memory: Memory = None) -> Source:
     """A path, glob or brace pattern or URL, a list of them, or a list of (path, label) pairs to a Source; a Source is
-    returned as it is. `headers`: see Tar."""
+    returned as it is. `headers` and `memory`: see Tar."""
     if isinstance(source, Source):
         return source
     if isinstance(source, (list, tuple)) and _are_pairs(source):
         return _open_pairs(source)
-    return _open(source, kind="" if kind is None else kind, headers=headers)
+    return _open(source, kind="" if kind is None else kind, headers=headers, memory=memory)
 
 
 def _are_pairs(files: Sequence[Any]) -> bool:
@@ -363,7 +369,7 @@ def _path_list(path: Any) -> list[str]:
 
 
 def _open(path, kind="", masks=None, root=None, columns=None, kinds=None, delimiter="", verify=True, keep_index=True,
-          labels=None, classes=(), headers=None) -> Source:
+          labels=None, classes=(), headers=None, memory=None) -> Source:
     paths = _path_list(path)
     name = os.fsdecode(paths[0]) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     began, shown = time.monotonic(), False
@@ -383,7 +389,7 @@ def _open(path, kind="", masks=None, root=None, columns=None, kinds=None, delimi
                                field_kinds=text_mapping("kinds", kinds), delimiter=delimiter,
                                verify=flag("verify", verify), keep_index=flag("keep_index", keep_index), labels=labels,
                                classes=list(classes), progress=progress, warn=log.warning,
-                               headers=header_lines(headers))
+                               headers=header_lines(headers), memory=0 if memory is None else parse_bytes(memory))
     if shown:
         print(file=sys.stderr)
     log.info("opened %s: %s, %d samples in %.2f s", handle.uri(), handle.kind(), len(handle), time.monotonic() - began)

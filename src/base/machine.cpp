@@ -132,6 +132,11 @@ std::uint64_t free_memory_bytes() {
   return available;
 }
 
+std::uint64_t default_memory_bytes(unsigned local_ranks) {
+  constexpr std::uint64_t kLeast = std::uint64_t{64} << 20;
+  return std::max(free_memory_bytes() / 4 / local_ranks, kLeast);
+}
+
 std::uint64_t open_file_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 1 << 20;

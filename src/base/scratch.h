@@ -3,6 +3,8 @@
 // Every worker is promised a share. A sample that needs more takes the pot, which one worker at a
 // time may hold, until the sample is done: so no two workers can wait for each other, and whether
 // a sample fits is decided by the budget alone, never by timing.
+// Decoding a chunk that samples share has a budget of its own, whose pot is held for one chunk only: a worker
+// that holds the pot for its sample may wait for a chunk that another worker decodes.
 // A Scratch belongs to one thread; a ScratchBudget is shared.
 #pragma once
 
@@ -26,6 +28,7 @@ struct ScratchBudget {
   const std::uint64_t share_bytes;
   const std::uint64_t pot_bytes;
   std::mutex pot;
+  ScratchBudget* chunks = nullptr;  // nullptr: chunks are decoded within this budget, by one worker
 };
 
 class Scratch {

@@ -20,11 +20,11 @@ namespace {
 
 constexpr std::array kFiles = {kDataFile, kContentsFile, kIndexFile};  // the one with the lock goes last
 
-Where at(const std::string& path) { return {path, -1, -1, -1}; }
+Where at_cache(const std::string& path) { return {path, -1, -1, -1}; }
 
 Result<std::vector<std::string>> existing_folders(const std::string& folder) {
   auto paths = disk_folder_paths(folder);
-  if (paths && paths->empty()) return fail(ErrorCode::kNotFound, "there is no cache", at(folder));
+  if (paths && paths->empty()) return fail(ErrorCode::kNotFound, "there is no cache", at_cache(folder));
   return paths;
 }
 
@@ -73,7 +73,7 @@ Result<Descriptor> lock_alone(const std::string& path) {
   if (index.get() < 0) return system_failure("cannot open", path);
   if (flock(index.get(), LOCK_EX | LOCK_NB) == 0) return index;
   if (errno != EWOULDBLOCK) return system_failure("cannot lock", path);
-  return fail(ErrorCode::kNoAccess, "a process has the cache in use", at(path));
+  return fail(ErrorCode::kNoAccess, "a process has the cache in use", at_cache(path));
 }
 
 Status remove_version(const std::string& path) {
@@ -82,7 +82,7 @@ Status remove_version(const std::string& path) {
       return system_failure("cannot remove", file);
   if (rmdir(path.c_str()) == 0) return {};
   if (errno != ENOTEMPTY && errno != EEXIST) return system_failure("cannot remove", path);
-  return fail(ErrorCode::kNoAccess, "the cache is removed, but other files are in its folder", at(path));
+  return fail(ErrorCode::kNoAccess, "the cache is removed, but other files are in its folder", at_cache(path));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr const char* kPrefix = "penstock-cache-";
 constexpr int kVersion = 1;
 
 // Who only looks at a folder, or removes it, holds its lock for a moment.
-constexpr int kTries = 50;
+constexpr int kFolderTries = 50;
 constexpr auto kBetweenTries = std::chrono::milliseconds(20);
 
 // The table has places for as many entries as are expected, of a mean size between these: other data may
@@ -35,7 +35,7 @@ std::uint64_t index_bytes(const DiskTierOptions& options) {
                                           options.capacity_bytes / kLeastMeanBytes));
 }
 
-Where at(const std::string& path) { return {path, -1, -1, -1}; }
+Where at_folder(const std::string& path) { return {path, -1, -1, -1}; }
 
 // Nobody else may put files into it.
 Status make_folder(const std::string& folder, const std::string& path) {
@@ -49,7 +49,7 @@ Status make_folder(const std::string& folder, const std::string& path) {
   if ((mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) || lstat(path.c_str(), &status) != 0)
     return system_failure("cannot make the folder", path);
   if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid())
-    return fail(ErrorCode::kNoAccess, "is not a folder of this user", at(path));
+    return fail(ErrorCode::kNoAccess, "is not a folder of this user", at_folder(path));
   return {};
 }
 
@@ -63,7 +63,7 @@ class Opening {
 
   Result<DiskFolder> run() {
     Error why;
-    for (int attempt = 0; attempt < kTries; ++attempt) {
+    for (int attempt = 0; attempt < kFolderTries; ++attempt) {
       if (attempt > 0) std::this_thread::sleep_for(kBetweenTries);
       auto opened = open_once();
       if (opened) return opened;
@@ -99,7 +99,7 @@ class Opening {
   }
 
   Result<DiskFolder> wait_for(ErrorCode code, std::string message) const {
-    return std::unexpected(Error{code, std::move(message), at(path_), true});
+    return std::unexpected(Error{code, std::move(message), at_folder(path_), true});
   }
 
   Status open_data(int how) {
@@ -123,7 +123,7 @@ class Opening {
       }
     }
     is_useless_ = memory.size() != new_index_bytes_;
-    if (is_useless_) return fail(ErrorCode::kChanged, "has the size of another cache", at(index_path_));
+    if (is_useless_) return fail(ErrorCode::kChanged, "has the size of another cache", at_folder(index_path_));
     std::error_code ignored;
     fs::remove(path_ + "/" + kContentsFile, ignored);
     if (ftruncate(data_.get(), 0) != 0) return system_failure("cannot empty it", path_ + "/" + kDataFile);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <mutex>
 
+#include "base/byte_units.h"
 #include "base/checked_math.h"
 #include "base/machine.h"
 #include "cache/entry_table.h"
@@ -16,7 +17,6 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
 // Left to everybody else: the tier does not take the last memory of the machine, whatever was asked for.
 constexpr std::uint64_t kLeaveFree = 64 * kMiB;
 constexpr std::uint64_t kSlab = 8 * kMiB;  // before each of which the machine's free memory is looked at

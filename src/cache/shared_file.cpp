@@ -18,9 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kTries = 100;  // others may remove the file between two of our steps
+constexpr int kOpenTries = 100;  // others may remove the file between two of our steps
 
-Where at(const std::string& path) { return {path, -1, -1, -1}; }
+Where at_path(const std::string& path) { return {path, -1, -1, -1}; }
 
 // Is the open file still the one of that name?
 bool is_still_there(int fd, const std::string& path) {
@@ -46,7 +46,7 @@ SharedFile::SharedFile(std::string path, int fd, std::byte* data, std::uint64_t 
 
 Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, std::uint64_t bytes,
                                                        bool removed_by_last, const Prepare& prepare) {
-  for (int attempt = 0; attempt < kTries; ++attempt) {
+  for (int attempt = 0; attempt < kOpenTries; ++attempt) {
     Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (file.get() < 0) return system_failure("cannot open", path);
     const bool is_alone = flock(file.get(), LOCK_EX | LOCK_NB) == 0;
@@ -54,7 +54,7 @@ Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, 
     struct stat status{};
     if (fstat(file.get(), &status) != 0) return system_failure("cannot look at it", path);
     if (status.st_uid != geteuid() || !S_ISREG(status.st_mode))
-      return fail(ErrorCode::kNoAccess, "is not a plain file of this user", at(path));
+      return fail(ErrorCode::kNoAccess, "is not a plain file of this user", at_path(path));
     if (!is_still_there(file.get(), path)) continue;
     const bool is_resized = static_cast<std::uint64_t>(status.st_size) != bytes;
     if (is_alone && is_resized &&
@@ -66,7 +66,7 @@ Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, 
     if (fstat(file.get(), &status) != 0) return system_failure("cannot look at it", path);
     if (static_cast<std::uint64_t>(status.st_size) != bytes)
       return fail(ErrorCode::kChanged, fmt::format("has {} bytes, {} expected", status.st_size, bytes),
-                  at(path));
+                  at_path(path));
     void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
     if (address == MAP_FAILED) {
       auto failure = system_failure("cannot map", path);
@@ -81,7 +81,7 @@ Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, 
     if (flock(shared->fd_, LOCK_SH) != 0) return system_failure("cannot lock", path);
     if (is_still_there(shared->fd_, path) && has_bytes(shared->fd_, bytes)) return shared;
   }
-  return fail(ErrorCode::kIo, "is removed again and again", at(path));
+  return fail(ErrorCode::kIo, "is removed again and again", at_path(path));
 }
 
 SharedFile::~SharedFile() {

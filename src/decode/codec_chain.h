@@ -98,6 +98,8 @@ class CodecChain {
   std::size_t decoded_bytes() const { return decoded_bytes_; }
   // An encoded chunk that is longer is not one of ours.
   std::uint64_t most_encoded_bytes() const { return most_encoded_bytes_; }
+  // Scratch that decode() takes for what lies between two steps.
+  std::uint64_t bytes_between() const;
   // Nothing but the elements as they are is stored.
   bool is_plain() const { return steps_.empty(); }
 

@@ -25,7 +25,7 @@ Result<std::size_t> Inflater::decode_zlib(ConstBytes, MutableBytes) {
 
 namespace {
 
-std::unexpected<Error> corrupt(std::string_view codec, std::string_view what, std::size_t offset) {
+std::unexpected<Error> corrupt_stream(std::string_view codec, std::string_view what, std::size_t offset) {
   return fail(ErrorCode::kCorrupt, fmt::format("{}: {}", codec, what),
               {"", static_cast<std::int64_t>(offset), -1, -1});
 }
@@ -54,7 +54,7 @@ Result<std::size_t> Inflater::decode_gzip(ConstBytes members, MutableBytes out) 
         libdeflate_gzip_decompress_ex(state_, rest.data(), rest.size(), room.empty() ? &nowhere : room.data(),
                                       room.size(), &read, &came_out);
     if (answer == LIBDEFLATE_INSUFFICIENT_SPACE) return more_than("gzip", out.size());
-    if (answer != LIBDEFLATE_SUCCESS) return corrupt("gzip", "damaged or cut short", offset);
+    if (answer != LIBDEFLATE_SUCCESS) return corrupt_stream("gzip", "damaged or cut short", offset);
     offset += read;
     written += came_out;
   } while (!std::ranges::all_of(members.subspan(offset), [](std::byte b) { return b == std::byte{0}; }));
@@ -69,9 +69,9 @@ Result<std::size_t> Inflater::decode_zlib(ConstBytes stream, MutableBytes out) {
       libdeflate_zlib_decompress_ex(state_, stream.data(), stream.size(), out.empty() ? &nowhere : out.data(),
                                     out.size(), &read, &came_out);
   if (answer == LIBDEFLATE_INSUFFICIENT_SPACE) return more_than("zlib", out.size());
-  if (answer != LIBDEFLATE_SUCCESS) return corrupt("zlib", "damaged or cut short", 0);
+  if (answer != LIBDEFLATE_SUCCESS) return corrupt_stream("zlib", "damaged or cut short", 0);
   if (read != stream.size())
-    return corrupt("zlib", fmt::format("{} bytes behind the stream", stream.size() - read), read);
+    return corrupt_stream("zlib", fmt::format("{} bytes behind the stream", stream.size() - read), read);
   return came_out;
 }
 

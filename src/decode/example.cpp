@@ -6,11 +6,13 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <type_traits>
 
 #define PROTOZERO_USE_VIEW std::string_view
 #include <protozero/pbf_reader.hpp>
 
 #include "decode/text.h"
+#include "penstock/interruption.h"
 
 namespace penstock {
 namespace {
@@ -26,11 +28,19 @@ constexpr std::uint32_t kStep = 1;                                         // Fe
 constexpr std::uint32_t kBytesList = 1, kFloatList = 2, kIntegerList = 3;  // Feature
 constexpr std::uint32_t kValue = 1;                                        // the three lists
 
-// Names and steps take many times in memory what they take on the wire.
-constexpr std::size_t kMostFeatures = 1 << 16, kMostSteps = 1 << 20;
+constexpr std::size_t kMostFeatures = 1 << 16;
+constexpr std::uint64_t kBytesPerFeature = 256;  // in memory, besides its name
+
+// A record of 2 GiB may hold a thousand million fields.
+struct Stopped {};
+void look_for_interruption() {
+  thread_local InterruptionCheck check;
+  if (check.is_due() && Interruption::is_requested()) throw Stopped{};
+}
 
 // protozero keeps only 32 bits of a length and would read a monstrous one as a small one.
 bool next_field(pbf_reader& reader) {
+  look_for_interruption();
   if (!reader.next()) return false;
   if (!reader.has_wire_type(pbf_wire_type::length_delimited)) return true;
   const std::string_view rest = reader.data();
@@ -58,17 +68,19 @@ std::string_view text_of(ConstBytes bytes) {
 }
 ConstBytes bytes_of(std::string_view text) { return as_bytes(text.data(), text.size()); }
 
-std::unexpected<Error> corrupt(std::string_view what) {
+std::unexpected<Error> corrupt_example(std::string_view what) {
   return fail(ErrorCode::kCorrupt, fmt::format("bad tf.train.Example ({})", what));
 }
 
-// protozero's exceptions end here.
+// Exceptions, protozero's and Stopped, end here.
 template <typename Body>
 auto guarded(Body body) -> decltype(body()) {
   try {
     return body();
   } catch (const protozero::exception& error) {
-    return corrupt(error.what());
+    return corrupt_example(error.what());
+  } catch (const Stopped&) {
+    return fail(ErrorCode::kStopped, "stopped while a record was read");
   }
 }
 
@@ -177,7 +189,7 @@ std::uint64_t count_values(FeatureType type, std::string_view list) {
 Status count_step(std::string_view step, FeatureType& type, std::uint64_t& count) {
   return each_list(step, [&](FeatureType found, std::string_view list) -> Status {
     // Within one feature protobuf would drop all but the last type. No writer means that.
-    if (type != FeatureType::kNone && type != found) return corrupt("one feature has values of two types");
+    if (type != FeatureType::kNone && type != found) return corrupt_example("one feature has values of two types");
     type = found;
     count += count_values(type, list);
     return {};
@@ -193,9 +205,9 @@ Result<Feature> measure(std::string_view entry, bool is_sequence) {
     PENSTOCK_CHECK(count_step(step, feature.type, count));
     feature.total += count;
     if (!is_sequence) return {};
-    if (feature.counts.size() == kMostSteps)
-      return fail(ErrorCode::kTooLarge, fmt::format("feature list of more than {} steps", kMostSteps));
-    feature.counts.push_back(count);
+    if (feature.steps++ == 0) feature.first_width = count;
+    feature.is_even = feature.is_even && count == feature.first_width;
+    if (count != 1) feature.last_width_not_1 = count;
     return {};
   });
   PENSTOCK_CHECK(counted);
@@ -204,15 +216,19 @@ Result<Feature> measure(std::string_view entry, bool is_sequence) {
 
 // Calls on_list for each list of the feature, after seeing that the caller knows what is in it.
 template <typename OnList>
-Status read_lists(const Feature& feature, FeatureType wanted, std::size_t room, OnList on_list) {
+Status read_lists(const Feature& feature, FeatureType wanted, std::uint64_t room, OnList on_list) {
   if (feature.total != room || (feature.type != wanted && room > 0))
     return fail(ErrorCode::kInvalidArgument, "feature read as another type or size than it has");
   if (room == 0) return {};  // also where the type is another: none of its lists may be read as this one
   return guarded([&] {
     return each_step(text_of(feature.entry), feature.is_sequence, [&](std::string_view step) {
       return each_list(step, [&](FeatureType, std::string_view list) -> Status {
-        on_list(list);
-        return {};
+        if constexpr (std::is_void_v<decltype(on_list(list))>) {
+          on_list(list);
+          return {};
+        } else {
+          return on_list(list);
+        }
       });
     });
   });
@@ -235,7 +251,7 @@ Result<Feature> find_feature(ConstBytes example, std::string_view name) {
   });
 }
 
-Result<std::vector<NamedFeature>> list_features(ConstBytes example) {
+Result<std::vector<NamedFeature>> list_features(ConstBytes example, const Charge& charge) {
   return guarded([&]() -> Result<std::vector<NamedFeature>> {
     std::vector<NamedFeature> features;
     for (const bool is_sequence : {false, true}) {
@@ -244,13 +260,15 @@ Result<std::vector<NamedFeature>> list_features(ConstBytes example) {
       for (pbf_reader maps(text_of(example));
            next_message(maps, is_sequence ? kFeatureLists : kFeatures, map);)
         for (pbf_reader entries(map); next_message(entries, kMapEntry, entry);) {
-          by_name[name_of(entry)] = entry;
+          const std::string_view name = name_of(entry);
+          if (!by_name.contains(name)) PENSTOCK_CHECK(ask(charge, kBytesPerFeature + name.size()));
+          by_name[name] = entry;
           if (by_name.size() > kMostFeatures)
             return fail(ErrorCode::kTooLarge,
                         fmt::format("example with more than {} features", kMostFeatures));
         }
       for (const auto& [name, place] : by_name) {
-        if (!check_utf8(bytes_of(name))) return corrupt("a feature's name is not UTF-8");
+        if (!check_utf8(bytes_of(name))) return corrupt_example("a feature's name is not UTF-8");
         auto feature = measure(place, is_sequence);
         if (!feature) return std::unexpected(std::move(feature).error());
         features.push_back({std::string(name), *std::move(feature)});
@@ -289,19 +307,21 @@ Status read_floats(const Feature& feature, std::span<float> out) {
 }
 
 Status read_bytes(const Feature& feature, std::span<ConstBytes> out) {
+  if (feature.total != out.size())
+    return fail(ErrorCode::kInvalidArgument, "feature read as another type or size than it has");
   auto next = out.begin();
-  return read_lists(feature, FeatureType::kBytes, out.size(), [&](std::string_view list) {
-    std::string_view value;
-    for (pbf_reader fields(list); next_message(fields, kValue, value);) *next++ = bytes_of(value);
+  return for_each_bytes(feature, [&](ConstBytes value) -> Status {
+    *next++ = value;
+    return {};
   });
 }
 
-Result<std::vector<ConstBytes>> read_bytes(const Feature& feature) {
-  if (feature.type != FeatureType::kBytes && feature.total > 0)
-    return fail(ErrorCode::kInvalidArgument, "feature read as another type than it has");
-  std::vector<ConstBytes> values(feature.total);
-  PENSTOCK_CHECK(read_bytes(feature, values));
-  return values;
+Status for_each_bytes(const Feature& feature, const std::function<Status(ConstBytes)>& look) {
+  return read_lists(feature, FeatureType::kBytes, feature.total, [&](std::string_view list) -> Status {
+    std::string_view value;
+    for (pbf_reader fields(list); next_message(fields, kValue, value);) PENSTOCK_CHECK(look(bytes_of(value)));
+    return {};
+  });
 }
 
 }  // namespace penstock

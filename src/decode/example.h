@@ -4,22 +4,27 @@
 // one reader serves both. Borrowed bytes throughout.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/charge.h"
 #include "penstock/result.h"
 
 namespace penstock {
 
 enum class FeatureType : std::uint8_t { kNone, kBytes, kFloat, kInteger };
 
-// One feature as it stands in one example. A plain feature allocates nothing.
+// One feature as it stands in one example. Allocates nothing, however many values and steps it has.
 struct Feature {
   FeatureType type = FeatureType::kNone;  // kNone: present but empty, its type unsaid
   bool is_sequence = false;
-  std::vector<std::uint64_t> counts;  // of a feature list: the values in each step
+  std::uint64_t steps = 0;           // of a feature list
+  std::uint64_t first_width = 0;     // values in its first step
+  bool is_even = true;               // all steps have as many as the first
+  std::uint64_t last_width_not_1 = 1;  // of the last step that has another number of values; 1: all have one
   std::uint64_t total = 0;
   ConstBytes entry;  // the map entry that holds it
 
@@ -33,7 +38,8 @@ struct NamedFeature {
 
 // All features, context first, each sorted by name. A name that occurs twice counts once: the last
 // one, as protobuf maps have it.
-Result<std::vector<NamedFeature>> list_features(ConstBytes example);
+// `charge` is asked before the list grows.
+Result<std::vector<NamedFeature>> list_features(ConstBytes example, const Charge& charge = {});
 
 // The feature of this name, that of the context where a feature list has the same; fails with
 // kNotFound where the example lacks it.
@@ -43,6 +49,8 @@ Result<Feature> find_feature(ConstBytes example, std::string_view name);
 Status read_integers(const Feature& feature, std::span<std::int64_t> out);
 Status read_floats(const Feature& feature, std::span<float> out);
 Status read_bytes(const Feature& feature, std::span<ConstBytes> out);
-Result<std::vector<ConstBytes>> read_bytes(const Feature& feature);
+// One after another, without a list of them: empty ones take two bytes in a record and sixteen in a list. An
+// error of `look` ends it.
+Status for_each_bytes(const Feature& feature, const std::function<Status(ConstBytes)>& look);
 
 }  // namespace penstock

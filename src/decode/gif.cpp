@@ -20,22 +20,22 @@ namespace penstock {
 namespace {
 
 // Tables for codes, and what giflib keeps of a frame.
-constexpr std::uint64_t kLibraryBytes = 128 << 10;
+constexpr std::uint64_t kGifLibraryBytes = 128 << 10;
 
-struct Input {
+struct GifInput {
   ConstBytes bytes;
   std::size_t at = 0;
 };
 
-int read_input(GifFileType* gif, GifByteType* out, int size) {
-  auto* input = static_cast<Input*>(gif->UserData);
+int read_gif(GifFileType* gif, GifByteType* out, int size) {
+  auto* input = static_cast<GifInput*>(gif->UserData);
   const std::size_t count = std::min(static_cast<std::size_t>(std::max(size, 0)), input->bytes.size() - input->at);
   if (count > 0) std::memcpy(out, input->bytes.data() + input->at, count);
   input->at += count;
   return static_cast<int>(count);
 }
 
-struct Closer {
+struct GifCloser {
   void operator()(GifFileType* gif) const { DGifCloseFile(gif, nullptr); }
 };
 
@@ -57,7 +57,7 @@ class GifCodec final : public ImageCodec {
                                     limits_));
     PENSTOCK_CHECK(check_frame_is_whole());
     read_palette(frame.ColorMap != nullptr ? frame.ColorMap : gif_->SColorMap);
-    return ImageHeader{width_, height_, 1, kLibraryBytes};
+    return ImageHeader{width_, height_, 1, kGifLibraryBytes};
   }
 
   std::size_t buffer_bytes(const DecodeRequest& request) const override {
@@ -111,7 +111,7 @@ class GifCodec final : public ImageCodec {
   Status open_first_frame() {
     input_ = {encoded_, 0};
     int code = 0;
-    gif_.reset(DGifOpen(&input_, read_input, &code));
+    gif_.reset(DGifOpen(&input_, read_gif, &code));
     if (!gif_) return error_of(code);
     transparent_ = NO_TRANSPARENT_COLOR;
     while (true) {
@@ -174,8 +174,8 @@ class GifCodec final : public ImageCodec {
 
   Limits limits_;
   ConstBytes encoded_;
-  Input input_;
-  std::unique_ptr<GifFileType, Closer> gif_;
+  GifInput input_;
+  std::unique_ptr<GifFileType, GifCloser> gif_;
   int width_ = 0, height_ = 0;
   int transparent_ = NO_TRANSPARENT_COLOR;
   Palette palette_{};

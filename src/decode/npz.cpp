@@ -10,6 +10,7 @@
 
 #include "base/byte_reader.h"
 #include "decode/text.h"
+#include "penstock/interruption.h"
 
 namespace penstock {
 namespace {
@@ -25,14 +26,16 @@ constexpr std::uint16_t kExtra64 = 1;                 // the extra field with si
 constexpr std::uint32_t kSeeExtra = 0xffffffff;       // in place of a size or offset that is in there
 
 constexpr std::size_t kMostMembers = 65'536;
+constexpr std::uint64_t kCentralHeaderBytes = 46;
+constexpr std::uint64_t kBytesPerListed = 192;  // in memory, besides its name
 constexpr std::uint64_t kDeflateMostRatio = 1032;  // 258 bytes for two bits
 constexpr std::string_view kSuffix = ".npy";
 
-std::unexpected<Error> fail_at(ErrorCode code, std::string_view what, std::uint64_t offset) {
+std::unexpected<Error> fail_in_zip(ErrorCode code, std::string_view what, std::uint64_t offset) {
   return fail(code, fmt::format("npz: {}", what), {"", static_cast<std::int64_t>(offset), -1, -1});
 }
-std::unexpected<Error> corrupt(std::string_view what, std::uint64_t offset) {
-  return fail_at(ErrorCode::kCorrupt, what, offset);
+std::unexpected<Error> corrupt_zip(std::string_view what, std::uint64_t offset) {
+  return fail_in_zip(ErrorCode::kCorrupt, what, offset);
 }
 
 // The fields that local and central headers have in common, in the order in which both have them.
@@ -95,7 +98,7 @@ std::optional<std::size_t> find_end(ConstBytes file) {
 
 Result<Directory> find_directory(ConstBytes file) {
   const auto end = find_end(file);
-  if (!end) return fail_at(ErrorCode::kTruncated, "no end record: cut short, or no zip", file.size());
+  if (!end) return fail_in_zip(ErrorCode::kTruncated, "no end record: cut short, or no zip", file.size());
   ByteReader reader(file.subspan(*end + 4));
   Directory directory;
   bool one_disk = reader.read<std::uint32_t>() == 0;
@@ -116,7 +119,7 @@ Result<Directory> find_directory(ConstBytes file) {
       ByteReader wide(file.subspan(directory_end));
       const bool is_end = wide.read<std::uint32_t>() == kEnd64;
       if (!is_end || offset != directory_end || wide.read<std::uint64_t>() != kEnd64Bytes - 12)
-        return corrupt("bad zip64 end record", directory_end);
+        return corrupt_zip("bad zip64 end record", directory_end);
       wide.read<std::uint32_t>();  // versions
       one_disk = first_disk && only_disk && wide.read<std::uint64_t>() == 0;
       const auto wide_members_here = wide.read<std::uint64_t>();
@@ -126,11 +129,11 @@ Result<Directory> find_directory(ConstBytes file) {
       one_disk = one_disk && wide_members_here == directory.members;
     }
   }
-  if (!one_disk) return fail_at(ErrorCode::kUnsupported, "archive in several parts", *end);
+  if (!one_disk) return fail_in_zip(ErrorCode::kUnsupported, "archive in several parts", *end);
   if (directory.offset > directory_end || directory.bytes != directory_end - directory.offset)
-    return corrupt("the central directory is not where the end record says", *end);
+    return corrupt_zip("the central directory is not where the end record says", *end);
   if (directory.members > kMostMembers)
-    return fail_at(ErrorCode::kTooLarge, fmt::format("{} members", directory.members), *end);
+    return fail_in_zip(ErrorCode::kTooLarge, fmt::format("{} members", directory.members), *end);
   return directory;
 }
 
@@ -155,34 +158,34 @@ Result<Entry> read_entry(ByteReader& directory, std::uint64_t offset) {
   const ConstBytes extra = directory.take(entry.header.extra_bytes);
   directory.take(comment_bytes);
   if (!directory.ok() || signature != kCentralHeader || disk != 0)
-    return corrupt("bad entry in the central directory", offset);
+    return corrupt_zip("bad entry in the central directory", offset);
   if (!widen(extra, {&entry.header.size_bytes, &entry.header.stored_bytes, &entry.local_offset}))
-    return corrupt("bad extra field", offset);
+    return corrupt_zip("bad extra field", offset);
   return entry;
 }
 
 Status check_entry(const Entry& entry, const Limits& limits) {
   const CommonHeader& header = entry.header;
   const std::uint64_t offset = entry.central_offset;
-  if (header.flags & kEncryptedFlag) return fail_at(ErrorCode::kUnsupported, "encrypted member", offset);
+  if (header.flags & kEncryptedFlag) return fail_in_zip(ErrorCode::kUnsupported, "encrypted member", offset);
   if (header.flags & ~(kDescriptorFlag | kUtf8Flag | kDeflateLevelFlags))
-    return fail_at(ErrorCode::kUnsupported, fmt::format("member with flags {:#x}", header.flags), offset);
+    return fail_in_zip(ErrorCode::kUnsupported, fmt::format("member with flags {:#x}", header.flags), offset);
   if (header.method != kStored && header.method != kDeflated)
-    return fail_at(ErrorCode::kUnsupported, fmt::format("compression method {}", header.method), offset);
+    return fail_in_zip(ErrorCode::kUnsupported, fmt::format("compression method {}", header.method), offset);
   if (header.size_bytes > limits.encoded_bytes)
-    return fail_at(
+    return fail_in_zip(
         ErrorCode::kTooLarge,
         fmt::format("member of {} bytes, at most {} allowed", header.size_bytes, limits.encoded_bytes),
         offset);
   const bool fits = header.method == kStored ? header.size_bytes == header.stored_bytes
                                              : header.size_bytes / kDeflateMostRatio <= header.stored_bytes;
-  if (!fits) return corrupt("sizes of a member contradict each other", offset);
+  if (!fits) return corrupt_zip("sizes of a member contradict each other", offset);
   const bool ascii = std::ranges::all_of(entry.file_name, [](char c) { return (c & 0x80) == 0; });
   const ConstBytes name = as_bytes(entry.file_name.data(), entry.file_name.size());
   if (!ascii && (!(header.flags & kUtf8Flag) || !check_utf8(name)))
-    return fail_at(ErrorCode::kUnsupported, "member whose name is not UTF-8", offset);
+    return fail_in_zip(ErrorCode::kUnsupported, "member whose name is not UTF-8", offset);
   if (!entry.file_name.ends_with(kSuffix))
-    return fail_at(ErrorCode::kUnsupported, fmt::format("member '{}' is not an .npy file", entry.file_name),
+    return fail_in_zip(ErrorCode::kUnsupported, fmt::format("member '{}' is not an .npy file", entry.file_name),
                    offset);
   return {};
 }
@@ -204,32 +207,32 @@ struct Place {
 // Finds the member's bytes behind its local header; `body` is the file before the central directory.
 Result<Place> locate(ConstBytes body, const Entry& entry, ConstBytes& stored) {
   const CommonHeader& central = entry.header;
-  if (entry.local_offset > body.size()) return corrupt("member beyond the file's end", entry.central_offset);
+  if (entry.local_offset > body.size()) return corrupt_zip("member beyond the file's end", entry.central_offset);
   ByteReader reader(body.subspan(entry.local_offset));
   const auto signature = reader.read<std::uint32_t>();
   CommonHeader local = read_common(reader);
   const std::string_view file_name = reader.take_text(local.name_bytes);
   const ConstBytes extra = reader.take(local.extra_bytes);
-  if (!reader.ok() || signature != kLocalHeader) return corrupt("no member here", entry.local_offset);
+  if (!reader.ok() || signature != kLocalHeader) return corrupt_zip("no member here", entry.local_offset);
   const bool wide = local.size_bytes == kSeeExtra;
   if (!widen(extra, {&local.size_bytes, &local.stored_bytes}))
-    return corrupt("bad extra field", entry.local_offset);
+    return corrupt_zip("bad extra field", entry.local_offset);
   const bool later = (central.flags & kDescriptorFlag) != 0;
   const CommonHeader expected = later ? CommonHeader{} : central;
   if (file_name != entry.file_name || local.flags != central.flags || local.method != central.method ||
       local.crc != expected.crc || local.stored_bytes != expected.stored_bytes ||
       local.size_bytes != expected.size_bytes)
-    return corrupt("local header and central directory disagree", entry.local_offset);
-  if (central.stored_bytes > reader.left()) return corrupt("member beyond its place", entry.local_offset);
+    return corrupt_zip("local header and central directory disagree", entry.local_offset);
+  if (central.stored_bytes > reader.left()) return corrupt_zip("member beyond its place", entry.local_offset);
   stored = reader.take(central.stored_bytes);
   if (later && !descriptor_agrees(reader, central, wide))
-    return corrupt("data descriptor and central directory disagree", entry.local_offset);
+    return corrupt_zip("data descriptor and central directory disagree", entry.local_offset);
   return Place{entry.local_offset, entry.local_offset + reader.offset()};
 }
 
 // Fills `out` from all of `packed`: no byte of either may be left over.
 Status inflate_exactly(ConstBytes packed, MutableBytes out) {
-  constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // zlib counts in 32 bits
+  constexpr std::size_t kMostAtOnce = std::size_t{16} << 20;  // between two looks at the interruption
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
     return fail(ErrorCode::kNoMemory, "npz: no memory to inflate");
@@ -238,7 +241,7 @@ Status inflate_exactly(ConstBytes packed, MutableBytes out) {
   stream.next_out = out.empty() ? &nowhere : reinterpret_cast<Bytef*>(out.data());
   std::size_t in_left = packed.size(), out_left = out.size();
   int answer = Z_OK;
-  while (answer == Z_OK) {
+  while (answer == Z_OK && !Interruption::is_requested()) {
     const auto in = static_cast<uInt>(std::min(in_left, kMostAtOnce));
     const auto room = static_cast<uInt>(std::min(out_left, kMostAtOnce));
     stream.avail_in = in;
@@ -248,6 +251,7 @@ Status inflate_exactly(ConstBytes packed, MutableBytes out) {
     out_left -= room - stream.avail_out;
   }
   inflateEnd(&stream);
+  if (answer == Z_OK) return fail(ErrorCode::kStopped, "npz: stopped while inflating");
   if (answer == Z_MEM_ERROR) return fail(ErrorCode::kNoMemory, "npz: no memory to inflate");
   if (answer != Z_STREAM_END || in_left > 0 || out_left > 0)
     return fail(ErrorCode::kCorrupt, "npz: the deflated bytes are damaged");
@@ -256,9 +260,12 @@ Status inflate_exactly(ConstBytes packed, MutableBytes out) {
 
 }  // namespace
 
-Result<std::vector<NpzMember>> list_npz(ConstBytes file, const Limits& limits) {
+Result<std::vector<NpzMember>> list_npz(ConstBytes file, const Limits& limits, const Charge& charge) {
   const auto directory = find_directory(file);
   if (!directory) return std::unexpected(directory.error());
+  // No more than the directory has room for, whatever it says.
+  const std::uint64_t members_at_most = std::min(directory->members, directory->bytes / kCentralHeaderBytes);
+  PENSTOCK_CHECK(ask(charge, members_at_most * kBytesPerListed + directory->bytes));
   const ConstBytes body = file.first(directory->offset);
   ByteReader reader(file.subspan(directory->offset, directory->bytes));
   std::vector<NpzMember> members;
@@ -269,7 +276,7 @@ Result<std::vector<NpzMember>> list_npz(ConstBytes file, const Limits& limits) {
     if (!entry) return std::unexpected(entry.error());
     PENSTOCK_CHECK(check_entry(*entry, limits));
     if (!names.insert(entry->file_name).second)
-      return corrupt(fmt::format("two members '{}'", entry->file_name), entry->central_offset);
+      return corrupt_zip(fmt::format("two members '{}'", entry->file_name), entry->central_offset);
     ConstBytes stored;
     const auto place = locate(body, *entry, stored);
     if (!place) return std::unexpected(place.error());
@@ -278,11 +285,11 @@ Result<std::vector<NpzMember>> list_npz(ConstBytes file, const Limits& limits) {
                        entry->header.crc});
     places.push_back(*place);
   }
-  if (reader.left() > 0) return corrupt("more in the central directory than members", directory->offset);
+  if (reader.left() > 0) return corrupt_zip("more in the central directory than members", directory->offset);
   // Members that share bytes are how a small file becomes a huge one.
   std::ranges::sort(places, {}, &Place::begin);
   for (std::size_t i = 1; i < places.size(); ++i)
-    if (places[i].begin < places[i - 1].end) return corrupt("members overlap", places[i].begin);
+    if (places[i].begin < places[i - 1].end) return corrupt_zip("members overlap", places[i].begin);
   return members;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/charge.h"
 #include "base/limits.h"
 #include "penstock/result.h"
 
@@ -19,8 +20,8 @@ struct NpzMember {
 };
 
 // The members, in the order of the central directory, which must agree with the local headers.
-// Errors carry the offset within `file`.
-Result<std::vector<NpzMember>> list_npz(ConstBytes file, const Limits& limits);
+// Errors carry the offset within `file`. `charge` is asked before the list is made.
+Result<std::vector<NpzMember>> list_npz(ConstBytes file, const Limits& limits, const Charge& charge = {});
 
 // The .npy file of one member; `out` holds exactly size_bytes. Fails where size or CRC-32 differ.
 Status unpack_npz(const NpzMember& member, MutableBytes out);

@@ -8,12 +8,12 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 31;  // along one axis
+constexpr std::uint64_t kMaxXmlEntries = std::uint64_t{1} << 31;  // along one axis
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 // A start tag: its name without a namespace, and the text of its attributes.
-struct Tag {
+struct XmlTag {
   std::string_view name, attributes;
 };
 
@@ -24,7 +24,7 @@ class TagScanner {
   bool has_doctype() const { return has_doctype_; }
 
   // The next start tag; nothing at the end of the text.
-  std::optional<Tag> next() {
+  std::optional<XmlTag> next() {
     for (;;) {
       const std::size_t begin = rest_.find('<');
       if (begin == std::string_view::npos) return std::nullopt;
@@ -53,7 +53,7 @@ class TagScanner {
   }
 
   // Up to the '>' that is not within a quoted value.
-  std::optional<Tag> take_tag() {
+  std::optional<XmlTag> take_tag() {
     char quote = 0;
     std::size_t end = 1;
     for (; end < rest_.size(); ++end) {
@@ -73,14 +73,14 @@ class TagScanner {
     std::string_view name = inside.substr(0, name_end);
     if (const std::size_t colon = name.find(':'); colon != std::string_view::npos)
       name.remove_prefix(colon + 1);
-    return Tag{name, inside.substr(name_end)};
+    return XmlTag{name, inside.substr(name_end)};
   }
 
   std::string_view rest_;
   bool has_doctype_ = false;
 };
 
-std::optional<std::string_view> attribute(const Tag& tag, std::string_view wanted) {
+std::optional<std::string_view> attribute(const XmlTag& tag, std::string_view wanted) {
   std::string_view rest = tag.attributes;
   for (;;) {
     while (!rest.empty() && is_space(rest.front())) rest.remove_prefix(1);
@@ -121,25 +121,25 @@ class PixelsReader {
   }
 
  private:
-  std::unexpected<Error> bad(const Tag& tag, std::string_view name, std::string_view value) const {
+  std::unexpected<Error> bad(const XmlTag& tag, std::string_view name, std::string_view value) const {
     return fail(ErrorCode::kCorrupt,
                 fmt::format("OME-XML: {} of {} is \"{}\"", name, tag.name, value.substr(0, 40)),
                 {uri_, -1, -1, -1});
   }
 
-  Result<std::uint64_t> number(const Tag& tag, std::string_view name, std::uint64_t least,
+  Result<std::uint64_t> number(const XmlTag& tag, std::string_view name, std::uint64_t least,
                                std::optional<std::uint64_t> otherwise = std::nullopt) const {
     const auto text = attribute(tag, name);
     if (!text && otherwise) return *otherwise;
     std::uint64_t value = 0;
     const std::string_view digits = text.value_or("");
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc{} || end != digits.data() + digits.size() || value < least || value > kMostEntries)
+    if (error != std::errc{} || end != digits.data() + digits.size() || value < least || value > kMaxXmlEntries)
       return bad(tag, name, digits);
     return value;
   }
 
-  Status read_pixels(const Tag& tag) {
+  Status read_pixels(const XmlTag& tag) {
     const std::string_view order = attribute(tag, "DimensionOrder").value_or("");
     std::string sorted(order);
     std::ranges::sort(sorted);
@@ -159,7 +159,7 @@ class PixelsReader {
   }
 
   // Pages are in order where each run of planes begins at the page that its indexes count to.
-  Status read_tiff_data(const Tag& tag) {
+  Status read_tiff_data(const XmlTag& tag) {
     const auto page = number(tag, "IFD", 0, 0), z = number(tag, "FirstZ", 0, 0), c = number(tag, "FirstC", 0, 0),
                t = number(tag, "FirstT", 0, 0);
     for (const auto& part : {page, z, c, t})

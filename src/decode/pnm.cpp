@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-std::unexpected<Error> truncated() { return fail(ErrorCode::kTruncated, "truncated PNM"); }
+std::unexpected<Error> truncated_pnm() { return fail(ErrorCode::kTruncated, "truncated PNM"); }
 
 // Numbers written in decimal, apart by white space and comments.
 class PnmText {
@@ -40,7 +40,7 @@ class PnmText {
       }
     }
     if (digits > 0) return value;
-    return truncated();
+    return truncated_pnm();
   }
 
   // One digit, 0 or 1: in a PBM they need not stand apart.
@@ -54,7 +54,7 @@ class PnmText {
       else if (std::isspace(letter) == 0)
         return fail(ErrorCode::kCorrupt, "bad PNM (not 0 or 1 at byte " + std::to_string(at_ - 1) + ")");
     }
-    return truncated();
+    return truncated_pnm();
   }
 
  private:
@@ -94,7 +94,7 @@ class PnmCodec final : public ImageCodec {
       most_ = static_cast<unsigned>(*most);
     }
     pixels_at_ = text.at();
-    if (!is_text_ && row_bytes() * height_ > encoded.size() - pixels_at_) return truncated();
+    if (!is_text_ && row_bytes() * height_ > encoded.size() - pixels_at_) return truncated_pnm();
     make_shades();
     return ImageHeader{static_cast<int>(width_), static_cast<int>(height_), 1, 0};
   }

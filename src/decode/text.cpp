@@ -11,12 +11,14 @@
 #include <string_view>
 #include <vector>
 
+#include "penstock/interruption.h"
+
 namespace penstock {
 namespace {
 
 constexpr std::size_t kMostJsonDepth = 256;
 
-std::unexpected<Error> corrupt(std::string_view what, std::size_t offset) {
+std::unexpected<Error> corrupt_text(std::string_view what, std::size_t offset) {
   return fail(ErrorCode::kCorrupt, std::string(what), {"", static_cast<std::int64_t>(offset), -1, -1});
 }
 
@@ -72,12 +74,12 @@ class JsonCheck final : public nlohmann::json::json_sax_t {
 
   Error take_error() { return std::move(error_); }
 
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(std::int64_t) override { return true; }
-  bool number_unsigned(std::uint64_t) override { return true; }
-  bool number_float(double, const std::string&) override { return true; }
-  bool string(std::string&) override { return true; }
+  bool null() override { return goes_on(); }
+  bool boolean(bool) override { return goes_on(); }
+  bool number_integer(std::int64_t) override { return goes_on(); }
+  bool number_unsigned(std::uint64_t) override { return goes_on(); }
+  bool number_float(double, const std::string&) override { return goes_on(); }
+  bool string(std::string&) override { return goes_on(); }
   bool binary(nlohmann::json::binary_t&) override { return true; }
 
   bool start_object(std::size_t) override { return open(); }
@@ -87,7 +89,7 @@ class JsonCheck final : public nlohmann::json::json_sax_t {
 
   bool key(std::string& name) override {
     if (keys_.back().insert(name).second) return true;
-    error_ = corrupt("JSON: an object has the same key twice", read_).error();
+    error_ = corrupt_text("JSON: an object has the same key twice", read_).error();
     return false;
   }
 
@@ -95,7 +97,7 @@ class JsonCheck final : public nlohmann::json::json_sax_t {
                    const nlohmann::json::exception& error) override {
     // The position is one past the byte to blame.
     error_ =
-        corrupt(error.id == kNumberOverflow ? fmt::format("JSON: number too large ({})", token.substr(0, 40))
+        corrupt_text(error.id == kNumberOverflow ? fmt::format("JSON: number too large ({})", token.substr(0, 40))
                                             : std::string("JSON: not well formed"),
                 position == 0 ? 0 : position - 1)
             .error();
@@ -105,12 +107,18 @@ class JsonCheck final : public nlohmann::json::json_sax_t {
  private:
   static constexpr int kNumberOverflow = 406;  // nlohmann's number for it
 
+  bool goes_on() {
+    if (!interruption_.is_due() || !Interruption::is_requested()) return true;
+    error_ = {ErrorCode::kStopped, "stopped while JSON was checked", {}};
+    return false;
+  }
+
   bool open() {
     if (keys_.size() < kMostJsonDepth) {
       keys_.emplace_back();
       return true;
     }
-    error_ = corrupt(fmt::format("JSON: nested more than {} deep", kMostJsonDepth), read_ - 1).error();
+    error_ = corrupt_text(fmt::format("JSON: nested more than {} deep", kMostJsonDepth), read_ - 1).error();
     return false;
   }
   bool close() {
@@ -121,6 +129,7 @@ class JsonCheck final : public nlohmann::json::json_sax_t {
   const std::size_t& read_;
   std::vector<std::set<std::string>> keys_;  // of each open object; arrays have none
   Error error_;
+  InterruptionCheck interruption_;
 };
 
 }  // namespace
@@ -137,7 +146,7 @@ Status check_utf8(ConstBytes bytes) {
     }
     if (at == bytes.size()) break;
     const std::size_t length = utf8_length(text + at, bytes.size() - at);
-    if (length == 0) return corrupt("text is not UTF-8", at);
+    if (length == 0) return corrupt_text("text is not UTF-8", at);
     at += length;
   }
   return {};
@@ -146,9 +155,9 @@ Status check_utf8(ConstBytes bytes) {
 Status check_json(ConstBytes bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   // To nlohmann's parser a zero byte is the end, whatever follows.
-  if (const auto zero = text.find('\0'); zero != text.npos) return corrupt("JSON: zero byte", zero);
+  if (const auto zero = text.find('\0'); zero != text.npos) return corrupt_text("JSON: zero byte", zero);
   // ... and a byte order mark is nothing, which to others (Python's among them) is an error.
-  if (text.starts_with("\xEF\xBB\xBF")) return corrupt("JSON: byte order mark", 0);
+  if (text.starts_with("\xEF\xBB\xBF")) return corrupt_text("JSON: byte order mark", 0);
   std::size_t read = 0;
   JsonCheck check(read);
   const CountingIterator begin{text.data(), &read}, end{text.data() + text.size(), &read};

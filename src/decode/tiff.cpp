@@ -88,13 +88,13 @@ toff_t size_of_file(thandle_t handle) { return static_cast<SmallFile*>(handle)->
 int close_file(thandle_t) { return 0; }
 
 // Both keep the first message, and tell libtiff not to print it.
-int on_error(TIFF*, void* data, const char*, const char* format, va_list arguments) {
+int on_strip_error(TIFF*, void* data, const char*, const char* format, va_list arguments) {
   auto* file = static_cast<SmallFile*>(data);
   if (file->error[0] == 0) std::vsnprintf(file->error, sizeof file->error, format, arguments);
   return 1;
 }
 
-int on_warning(TIFF*, void* data, const char*, const char* format, va_list arguments) {
+int on_strip_warning(TIFF*, void* data, const char*, const char* format, va_list arguments) {
   auto* file = static_cast<SmallFile*>(data);
   if (file->warning[0] == 0) std::vsnprintf(file->warning, sizeof file->warning, format, arguments);
   return 1;
@@ -110,8 +110,8 @@ Status decompress_with_libtiff(TiffCompression compression, ConstBytes encoded, 
                  static_cast<std::uint32_t>(out.size()));
   const std::unique_ptr<TIFFOpenOptions, Closer> options(TIFFOpenOptionsAlloc());
   if (!options) return fail(ErrorCode::kNoMemory, "libtiff has no memory");
-  TIFFOpenOptionsSetErrorHandlerExtR(options.get(), on_error, &file);
-  TIFFOpenOptionsSetWarningHandlerExtR(options.get(), on_warning, &file);
+  TIFFOpenOptionsSetErrorHandlerExtR(options.get(), on_strip_error, &file);
+  TIFFOpenOptionsSetWarningHandlerExtR(options.get(), on_strip_warning, &file);
   TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), 1 << 20);  // more than the tables of LZW take
   const std::unique_ptr<TIFF, Closer> tiff(TIFFClientOpenExt("strip", "rm", &file, read_file, write_file,
                                                              seek_file, close_file, size_of_file, nullptr,

@@ -14,13 +14,13 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 31;  // along one axis
+constexpr std::uint64_t kMaxAxisEntries = std::uint64_t{1} << 31;  // along one axis
 constexpr std::size_t kMostShapeEntries = 16;
 
 std::optional<std::uint64_t> whole_number(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value == 0 || value > kMostEntries)
+  if (error != std::errc{} || end != text.data() + text.size() || value == 0 || value > kMaxAxisEntries)
     return std::nullopt;
   return value;
 }

@@ -33,7 +33,7 @@ namespace penstock {
 
 namespace {
 
-constexpr std::uint64_t kLibraryBytes = 1 << 20;              // tables of the decompressors
+constexpr std::uint64_t kTiffLibraryBytes = 1 << 20;              // tables of the decompressors
 constexpr std::uint64_t kMostJpegBytes = 100 << 20;           // where libtiff itself gives up
 constexpr std::array<std::uint16_t, 9> kCompressionsRead = {
     COMPRESSION_NONE, COMPRESSION_CCITTRLE, COMPRESSION_CCITTFAX3,     COMPRESSION_CCITTFAX4, COMPRESSION_LZW,
@@ -45,7 +45,7 @@ struct MemoryFile {
   char error[160] = {}, warning[160] = {};
 };
 
-tmsize_t read_file(thandle_t handle, void* out, tmsize_t wanted) {
+tmsize_t read_image(thandle_t handle, void* out, tmsize_t wanted) {
   auto* file = static_cast<MemoryFile*>(handle);
   if (wanted <= 0 || file->at >= file->bytes.size()) return 0;
   const auto count = std::min<std::size_t>(static_cast<std::size_t>(wanted), file->bytes.size() - file->at);
@@ -54,16 +54,16 @@ tmsize_t read_file(thandle_t handle, void* out, tmsize_t wanted) {
   return static_cast<tmsize_t>(count);
 }
 
-tmsize_t write_file(thandle_t, void*, tmsize_t) { return 0; }
+tmsize_t write_image(thandle_t, void*, tmsize_t) { return 0; }
 
-toff_t seek_file(thandle_t handle, toff_t offset, int whence) {
+toff_t seek_image(thandle_t handle, toff_t offset, int whence) {
   auto* file = static_cast<MemoryFile*>(handle);
   file->at = (whence == SEEK_SET ? 0 : whence == SEEK_CUR ? file->at : file->bytes.size()) + offset;
   return file->at;
 }
 
-toff_t size_of_file(thandle_t handle) { return static_cast<MemoryFile*>(handle)->bytes.size(); }
-int close_file(thandle_t) { return 0; }
+toff_t size_of_image(thandle_t handle) { return static_cast<MemoryFile*>(handle)->bytes.size(); }
+int close_image(thandle_t) { return 0; }
 
 // libtiff reads compressed data where they lie. It does not write there: the pointer is not const because
 // its interface is also that of writers.
@@ -76,18 +76,18 @@ int map_file(thandle_t handle, void** base, toff_t* size) {
 void unmap_file(thandle_t, void*, toff_t) {}
 
 // Both keep the first message, and tell libtiff not to print it.
-int on_error(TIFF*, void* data, const char*, const char* format, va_list arguments) {
+int on_image_error(TIFF*, void* data, const char*, const char* format, va_list arguments) {
   auto* file = static_cast<MemoryFile*>(data);
   if (file->error[0] == 0) std::vsnprintf(file->error, sizeof file->error, format, arguments);
   return 1;
 }
-int on_warning(TIFF*, void* data, const char*, const char* format, va_list arguments) {
+int on_image_warning(TIFF*, void* data, const char*, const char* format, va_list arguments) {
   auto* file = static_cast<MemoryFile*>(data);
   if (file->warning[0] == 0) std::vsnprintf(file->warning, sizeof file->warning, format, arguments);
   return 1;
 }
 
-struct Closer {
+struct ImageCloser {
   void operator()(TIFF* tiff) const { TIFFClose(tiff); }
   void operator()(TIFFOpenOptions* options) const { TIFFOpenOptionsFree(options); }
 };
@@ -204,16 +204,16 @@ class TiffCodec final : public ImageCodec {
   }
 
   Status open_library(std::size_t file_bytes) {
-    const std::unique_ptr<TIFFOpenOptions, Closer> options(TIFFOpenOptionsAlloc());
+    const std::unique_ptr<TIFFOpenOptions, ImageCloser> options(TIFFOpenOptionsAlloc());
     if (!options) return fail(ErrorCode::kNoMemory, "libtiff has no memory");
-    TIFFOpenOptionsSetErrorHandlerExtR(options.get(), on_error, &file_);
-    TIFFOpenOptionsSetWarningHandlerExtR(options.get(), on_warning, &file_);
+    TIFFOpenOptionsSetErrorHandlerExtR(options.get(), on_image_error, &file_);
+    TIFFOpenOptionsSetWarningHandlerExtR(options.get(), on_image_warning, &file_);
     // Offsets of strips may be stored in 2 bytes and are kept in 8.
     TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(),
-                                        static_cast<tmsize_t>(4 * file_bytes + kLibraryBytes));
+                                        static_cast<tmsize_t>(4 * file_bytes + kTiffLibraryBytes));
     // "c": strips as they are stored, not cut into smaller ones.
-    tiff_.reset(TIFFClientOpenExt("image", "rc", &file_, read_file, write_file, seek_file, close_file,
-                                  size_of_file, map_file, unmap_file, options.get()));
+    tiff_.reset(TIFFClientOpenExt("image", "rc", &file_, read_image, write_image, seek_image, close_image,
+                                  size_of_image, map_file, unmap_file, options.get()));
     return tiff_ ? Status() : library_error();
   }
 
@@ -273,7 +273,7 @@ class TiffCodec final : public ImageCodec {
 
   // What libtiff allocates: a copy of data whose bits are in reverse; coefficients of a progressive JPEG.
   std::uint64_t working_bytes(std::size_t file_bytes) const {
-    std::uint64_t bytes = kLibraryBytes;
+    std::uint64_t bytes = kTiffLibraryBytes;
     if (number(TIFFTAG_FILLORDER) != FILLORDER_MSB2LSB) bytes += file_bytes;
     if (compression_ == COMPRESSION_JPEG)
       bytes += std::min(2ull * static_cast<unsigned>(segment_columns_) * static_cast<unsigned>(segment_rows_) * samples_,
@@ -324,7 +324,7 @@ class TiffCodec final : public ImageCodec {
 
   Limits limits_;
   MemoryFile file_;
-  std::unique_ptr<TIFF, Closer> tiff_;
+  std::unique_ptr<TIFF, ImageCloser> tiff_;
   TiffPixels pixels_;
   int width_ = 0, height_ = 0;
   std::uint16_t compression_ = 0, samples_ = 1;

@@ -7,7 +7,7 @@ namespace penstock {
 namespace {
 
 template <typename T>
-T load(const std::byte* from) {
+T load_sample(const std::byte* from) {
   T value;
   std::memcpy(&value, from, sizeof(T));
   return value;
@@ -16,7 +16,7 @@ T load(const std::byte* from) {
 template <typename T>
 void undo_row(std::byte* row, std::size_t count, std::size_t samples, bool swap) {
   const auto stored = [&](std::size_t i) {
-    const T value = load<T>(row + i * sizeof(T));
+    const T value = load_sample<T>(row + i * sizeof(T));
     return swap ? std::byteswap(value) : value;
   };
   if (samples == 1) {
@@ -29,7 +29,7 @@ void undo_row(std::byte* row, std::size_t count, std::size_t samples, bool swap)
   }
   for (std::size_t i = 0; i < count; ++i) {
     T value = stored(i);
-    if (i >= samples) value = static_cast<T>(value + load<T>(row + (i - samples) * sizeof(T)));
+    if (i >= samples) value = static_cast<T>(value + load_sample<T>(row + (i - samples) * sizeof(T)));
     std::memcpy(row + i * sizeof(T), &value, sizeof(T));
   }
 }

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 
+#include "base/byte_units.h"
+
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
-constexpr std::uint64_t kLeastShare = 1 * kMiB;  // a few small images
 constexpr std::uint64_t kLeastVariable = 1 * kMiB;
 constexpr std::uint64_t kMostShare = 32 * kMiB;  // a 20 megapixel photograph is rarer than RAM is dear
+constexpr std::uint64_t kChunkPart = 8;  // of the memory, to decode chunks on all threads
+constexpr std::uint64_t kUnusualChunk = 2;  // times the usual scratch: that much more one chunk may take,
+constexpr std::uint64_t kUnusualPart = 32;  // and at most this part of the memory
 constexpr std::uint64_t kLeastBatchesAhead = 4;
 constexpr std::uint64_t kMostBatchesAhead = 64;
 constexpr std::uint64_t kSmallQueueBytes = 64 * kMiB;  // below this, depth costs nothing worth saving
@@ -21,14 +24,17 @@ std::uint64_t variable_area(const BudgetRequest& request) {
   return request.variable_bytes ? std::max(request.variable_bytes * 5 / 2, kLeastVariable) : 0;
 }
 
-// One worker at a time has the encoded bytes of a large chunk, and what comes out of them.
-std::uint64_t chunk_scratch(const BudgetRequest& request) { return 2 * request.chunk_bytes; }
-
 }  // namespace
 
 std::uint64_t least_budget(const BudgetRequest& request) {
-  return request.batch_bytes + variable_area(request) + request.threads * kLeastShare +
-         chunk_scratch(request);
+  return request.batch_bytes + variable_area(request) + request.threads * request.least_share_bytes +
+         request.chunk_scratch_bytes;
+}
+
+std::uint64_t wanted_chunk_scratch(const BudgetRequest& request) {
+  const std::uint64_t one = request.chunk_scratch_bytes;
+  const std::uint64_t unusual = std::min(kUnusualChunk * one, request.budget_bytes / kUnusualPart);
+  return std::min(request.threads * one + unusual, std::max(one, request.budget_bytes / kChunkPart));
 }
 
 Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
@@ -44,15 +50,19 @@ Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
                     "threads need {} MiB to decode; give memory= at least {} MiB",
                     static_cast<double>(request.budget_bytes) / kMiB,
                     static_cast<double>(request.batch_bytes + variable) / kMiB, threads,
-                    (threads * kLeastShare + chunk_scratch(request)) / kMiB, (needed + shared) / kMiB + 1));
+                    (threads * request.least_share_bytes + request.chunk_scratch_bytes) / kMiB, (needed + shared) / kMiB + 1));
   BudgetPlan plan;
-  // A quarter for scratch, or half where every worker can have a chunk of its own then; not what one batch
-  // needs.
-  const std::uint64_t chunk = chunk_scratch(request);
-  const std::uint64_t wanted_scratch = std::max(
-      {budget / 4, std::min(budget / 2, threads * (kLeastShare + chunk)), threads * kLeastShare + chunk});
-  const std::uint64_t scratch = std::min(wanted_scratch, budget - request.batch_bytes - variable);
-  plan.batch_area_bytes = budget - scratch;
+  // Either all workers can decode the largest chunk, or one at a time and the others chunks that are smaller or
+  // compressed better. What all do not need is for one that takes more than usual.
+  const std::uint64_t one_chunk = request.chunk_scratch_bytes;
+  const std::uint64_t for_chunks = std::min(wanted_chunk_scratch(request), budget - needed + one_chunk);
+  plan.chunk_share_bytes = for_chunks / threads >= one_chunk ? one_chunk : (for_chunks - one_chunk) / threads;
+  plan.chunk_pot_bytes = for_chunks - plan.chunk_share_bytes * threads;
+  const std::uint64_t rest = budget - for_chunks;
+  const std::uint64_t wanted_scratch =
+      std::max(request.sample_scratch_bytes ? request.sample_scratch_bytes : rest / 4, threads * request.least_share_bytes);
+  const std::uint64_t scratch = std::min(wanted_scratch, rest - request.batch_bytes - variable);
+  plan.batch_area_bytes = rest - scratch;
   if (variable > 0) {
     // By their shares of a batch, of which the one that varies is a guess: hence at least a quarter.
     const double share =
@@ -62,11 +72,7 @@ Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
                    plan.batch_area_bytes - request.batch_bytes);
     plan.batch_area_bytes -= plan.variable_area_bytes;
   }
-  plan.scratch_share_bytes = std::clamp(scratch / (2 * threads), kLeastShare, kMostShare);
-  if (plan.scratch_share_bytes < chunk)  // all have room for a chunk, or the pot has
-    plan.scratch_share_bytes = scratch / threads >= chunk && chunk <= kMostShare
-                                   ? chunk
-                                   : std::clamp((scratch - chunk) / (2 * threads), kLeastShare, kMostShare);
+  plan.scratch_share_bytes = std::clamp(scratch / (2 * threads), request.least_share_bytes, kMostShare);
   plan.scratch_pot_bytes = scratch - std::min(scratch, plan.scratch_share_bytes * threads);
   const std::uint64_t fit = plan.batch_area_bytes / request.batch_bytes;
   const std::uint64_t wanted =

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "penstock/interruption.h"
 #include "source/chunked_array.h"
 
 namespace penstock {
@@ -38,12 +39,11 @@ bool has_fast_decode(const SamplePlan& plan) {
 
 // The mean of a few samples. Which ones does not depend on time: processes that are to share a cache must
 // come to the same sizes.
-UnitCost measure(const SamplePlan& plan, std::uint64_t budget_bytes, unsigned threads,
+Result<UnitCost> measure(const SamplePlan& plan, const ProbeMemory& memory, unsigned threads,
                  const SharedReads& shared) {
   const Source& source = *plan.source;
   const std::size_t at_a_time = source.store().reads_ahead();
-  Ledger ledger(budget_bytes);
-  ScratchBudget budget(ledger, budget_bytes, 0);
+  ScratchBudget budget(memory.ledger, memory.bytes, 0);
   WorkerCounters counters;
   SampleWorker worker(plan, budget, counters, shared);
   const std::uint64_t tries = std::min(source.size(), kSamplesTried);
@@ -52,6 +52,8 @@ UnitCost measure(const SamplePlan& plan, std::uint64_t budget_bytes, unsigned th
   double seen = 0;
   for (std::uint64_t i = 0; i < tries && seen < static_cast<double>(wanted); ++i) {
     const auto cost = worker.measure_unit(shared.streams ? i : i * source.size() / tries);
+    if (!cost && cost.error().code == ErrorCode::kStopped) return cost;
+    PENSTOCK_CHECK(check_interruption(source.uri()));
     if (!cost) continue;  // it will be reported when its turn comes
     mean.read_seconds += cost->read_seconds;
     mean.decode_seconds += cost->decode_seconds;
@@ -62,8 +64,8 @@ UnitCost measure(const SamplePlan& plan, std::uint64_t budget_bytes, unsigned th
   const double share = seen > 0 ? 1 / seen : 0;
   // Many reads are under way at one time: a thread's worth of time is less than one takes.
   const double overlap = at_a_time > 0 ? static_cast<double>(threads) / static_cast<double>(at_a_time) : 1;
-  return {mean.read_seconds * share * std::min(1.0, overlap), mean.decode_seconds * share,
-          mean.encoded_bytes * share, mean.decoded_bytes * share};
+  return UnitCost{mean.read_seconds * share * std::min(1.0, overlap), mean.decode_seconds * share,
+                  mean.encoded_bytes * share, mean.decoded_bytes * share};
 }
 
 std::string describe(const SamplePlan& plan, CacheForm form) {
@@ -88,7 +90,7 @@ CacheForm better_form(const UnitCost& unit, std::uint64_t units, std::uint64_t c
 }
 
 Result<std::unique_ptr<SampleCache>> set_up_cache(const SamplePlan& plan, const LoaderOptions& options,
-                                                  std::uint64_t budget_bytes, unsigned threads,
+                                                  const ProbeMemory& memory, unsigned threads,
                                                   const SharedReads& shared) {
   if (options.cache_form == CacheForm::kDecoded && has_fast_decode(plan))
     return fail(
@@ -97,7 +99,9 @@ Result<std::unique_ptr<SampleCache>> set_up_cache(const SamplePlan& plan, const 
         "of them up");
   const auto cache = std::static_pointer_cast<TieredCache>(options.cache);
   const CacheOptions& sizes = cache->options();
-  const UnitCost unit = measure(plan, budget_bytes, threads, shared);
+  const auto measured = measure(plan, memory, threads, shared);
+  if (!measured) return std::unexpected(measured.error());
+  const UnitCost& unit = *measured;
   const std::uint64_t units = count_units(*plan.source);
   CacheForm form = options.cache_form;
   const bool is_free = form == CacheForm::kAuto;

@@ -12,7 +12,7 @@ CacheForm better_form(const UnitCost& unit, std::uint64_t units, std::uint64_t c
 
 // Reads a few samples to find out. `shared`: as workers have it, without a cache.
 Result<std::unique_ptr<SampleCache>> set_up_cache(const SamplePlan& plan, const LoaderOptions& options,
-                                                  std::uint64_t budget_bytes, unsigned threads,
+                                                  const ProbeMemory& memory, unsigned threads,
                                                   const SharedReads& shared);
 
 }  // namespace penstock

@@ -29,38 +29,26 @@ Stretch stretch_of_piece(const ChunkedArray& array, const ChunkPiece& piece) {
 
 }  // namespace
 
-ChunkAssembler::ChunkAssembler(const Source& source, Scratch& scratch, StageClock& clock,
+ChunkAssembler::ChunkAssembler(const Source& source, ScratchBudget& budget, StageClock& clock,
                                const SharedReads& shared)
     : source_(source),
-      scratch_(scratch),
+      scratch_(budget.chunks != nullptr ? *budget.chunks : budget),
       clock_(clock),
       upcoming_(shared.upcoming),
       cache_(shared.cache),
-      room_for_kept_(room_for_kept(scratch)),
-      codecs_(scratch, kScratchCodec) {}
+      room_for_kept_(room_for_kept(scratch_)),
+      codecs_(scratch_, kScratchCodec) {}
 
 std::span<const ChunkPiece> ChunkAssembler::pieces_of(const Need& need) const {
   return std::span(pieces_).subspan(need.first_piece, need.pieces);
 }
 
-const ChunkTarget& ChunkAssembler::target_of(const ChunkPiece& piece) const {
-  const auto box = static_cast<std::size_t>(piece.box - boxes_.data());
-  const auto after = std::ranges::upper_bound(first_box_, box);
-  return targets_[static_cast<std::size_t>(after - first_box_.begin()) - 1];
-}
-
-void ChunkAssembler::find_needs(std::uint64_t sample, std::span<const ChunkTarget> targets) {
-  targets_ = targets;
-  boxes_.clear();
-  first_box_.clear();
+void ChunkAssembler::find_needs(const SampleBoxes& boxes) {
+  boxes_ = &boxes;
   pieces_.clear();
   needs_.clear();
   chunks_.clear();
-  for (const ChunkTarget& target : targets) {
-    first_box_.push_back(boxes_.size());
-    source_.boxes(sample, target.field, boxes_);
-  }
-  cut_boxes(source_.chunked_arrays(), boxes_, pieces_);
+  cut_boxes(source_.chunked_arrays(), boxes.boxes, pieces_);
   std::ranges::stable_sort(pieces_, {}, &ChunkPiece::chunk);
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     if (needs_.empty() || needs_.back().chunk != pieces_[i].chunk) {
@@ -73,10 +61,8 @@ void ChunkAssembler::find_needs(std::uint64_t sample, std::span<const ChunkTarge
 
 // Chunks that are there, or that nobody works on, first; those that another worker decodes when
 // there is nothing else left to do.
-Status ChunkAssembler::fill(std::uint64_t position, std::uint64_t sample,
-                            std::span<const ChunkTarget> targets) {
-  codecs_.end_sample();  // of the sample before
-  find_needs(sample, targets);
+Status ChunkAssembler::fill(std::uint64_t position, const SampleBoxes& boxes) {
+  find_needs(boxes);
   std::size_t left = needs_.size();
   while (left > 0) {
     const std::uint64_t seen = upcoming_ ? upcoming_->shelf().changes() : 0;
@@ -84,8 +70,7 @@ Status ChunkAssembler::fill(std::uint64_t position, std::uint64_t sample,
     for (Need& need : needs_) {
       if (need.is_done) continue;
       const auto done = try_need(position, need);
-      held_.reset();
-      kept_.reset();
+      end_chunk();
       if (!done) return std::unexpected(done.error());
       need.is_done = *done;
       if (*done) --left;
@@ -95,10 +80,42 @@ Status ChunkAssembler::fill(std::uint64_t position, std::uint64_t sample,
   return {};
 }
 
+// Another worker may want the memory to decode a chunk that this one waits for.
+void ChunkAssembler::end_chunk() {
+  held_.reset();
+  kept_.reset();
+  codecs_.end_sample();
+  scratch_.end_sample();
+}
+
+// Of plain chunks, and of codecs that have parts (Blosc), the part that the sample touches can be had alone. The
+// encoded bytes of the latter have to be read all the same, which counts as decoding some of them.
+ChunkNeed ChunkAssembler::describe(const Need& need) const {
+  const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
+  ChunkNeed out;
+  out.bytes = array.chunk_bytes(need.chunk.number);
+  if (!direct_place(need).empty()) {
+    out.is_direct = true;
+    out.bytes_alone = out.bytes;
+  } else if (need.pieces == 1 && (array.is_plain() || array.decodes_parts())) {
+    const std::size_t part = stretch_of_piece(array, pieces_of(need).front()).bytes;
+    if (array.is_plain())
+      out.bytes_alone = part;
+    else if (part <= out.bytes / kPartOfChunk)
+      out.bytes_alone = part + out.bytes / kPartOfChunk;
+  }
+  return out;
+}
+
 Result<bool> ChunkAssembler::try_need(std::uint64_t position, Need& need) {
   const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
   where_ = {array.uri(), -1, -1, -1};
   if (cache_ != nullptr && cache_->keeps_decoded_chunks() && !need.was_sought) {
+    if (upcoming_ != nullptr) {
+      const auto kind = upcoming_->shelf().take(upcoming_->use_at(position), need.chunk);
+      if (kind == ChunkClaim::Kind::kBusy) return false;
+      if (kind == ChunkClaim::Kind::kThere) return true;
+    }
     need.was_sought = true;
     const auto used = use_kept(need);
     if (!used || *used) return used;
@@ -108,11 +125,20 @@ Result<bool> ChunkAssembler::try_need(std::uint64_t position, Need& need) {
     return true;
   }
   ChunkShelf& shelf = upcoming_->shelf();
-  const bool is_direct = !direct_place(need).empty();
-  auto claim = shelf.claim(upcoming_->use_at(position), need.chunk, array.chunk_bytes(need.chunk.number), is_direct);
+  const ChunkNeed wanted = describe(need);
+  auto claim = shelf.claim(upcoming_->use_at(position), need.chunk, wanted);
+  while (claim && claim->kind == ChunkClaim::Kind::kHandOn) {
+    hand_on(claim->chunk, claim->bytes);
+    shelf.evict(claim->chunk);
+    claim = shelf.claim(upcoming_->use_at(position), need.chunk, wanted);
+  }
   if (!claim) return std::unexpected(std::move(claim).error());
   switch (claim->kind) {
-    case ChunkClaim::Kind::kBusy: return false;
+    case ChunkClaim::Kind::kBusy:
+    case ChunkClaim::Kind::kHandOn: return false;
+    case ChunkClaim::Kind::kThere:
+      upcoming_->counters().reused.fetch_add(1, std::memory_order_relaxed);
+      return true;
     case ChunkClaim::Kind::kAlone: PENSTOCK_CHECK(use_alone(need)); return true;
     case ChunkClaim::Kind::kReady:
       upcoming_->counters().reused.fetch_add(1, std::memory_order_relaxed);
@@ -220,12 +246,20 @@ Status ChunkAssembler::decode_into(const ChunkId& chunk, MutableBytes out) {
   is_missing_ = is_missing;
   if (is_missing) PENSTOCK_CHECK(array.fill_missing(chunk.number, out));
   clock_.mark(Stage::kDecode, out.size());
-  if (upcoming_ != nullptr) {
-    ChunkCounters& counters = upcoming_->counters();
-    (is_missing ? counters.missing : counters.decoded).fetch_add(1, std::memory_order_relaxed);
-    counters.decoded_bytes.fetch_add(out.size(), std::memory_order_relaxed);
-  }
+  count_decoded(chunk, out.size());
   return {};
+}
+
+void ChunkAssembler::count_decoded(const ChunkId& chunk, std::size_t bytes) {
+  if (upcoming_ == nullptr) return;
+  ChunkCounters& counters = upcoming_->counters();
+  if (is_missing_) {
+    counters.missing.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  counters.decoded.fetch_add(1, std::memory_order_relaxed);
+  counters.decoded_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  upcoming_->distinct().add(chunk, source_.chunked_arrays()[chunk.array]->chunk_bytes(chunk.number));
 }
 
 Status ChunkAssembler::use_alone(const Need& need) {
@@ -285,20 +319,36 @@ Status ChunkAssembler::use_part(const Need& need, const ChunkPlace& place) {
     part = chunk.subspan(stretch.first_byte, stretch.bytes);
   }
   clock_.mark(Stage::kDecode, stretch.bytes);
-  if (upcoming_ != nullptr) {
-    ChunkCounters& counters = upcoming_->counters();
-    (is_missing ? counters.missing : counters.decoded).fetch_add(1, std::memory_order_relaxed);
-    counters.decoded_bytes.fetch_add(stretch.bytes, std::memory_order_relaxed);
-  }
+  is_missing_ = is_missing;
+  count_decoded(need.chunk, stretch.bytes);
   return scatter_all(need, part, stretch.first_byte);
+}
+
+// To all samples in the making that need it.
+void ChunkAssembler::hand_on(const ChunkId& chunk, ConstBytes bytes) {
+  ChunkShelf& shelf = upcoming_->shelf();
+  for (const SampleUse& use : shelf.waiting_for(chunk)) {
+    OpenSamplePtr open = shelf.begin_handing(use, chunk);
+    if (!open && open_other_) open = shelf.begin_handing(use, chunk, open_other_(use));
+    if (!open) continue;
+    other_pieces_.clear();
+    cut_boxes_at(source_.chunked_arrays(), open->boxes.boxes, chunk, other_pieces_);
+    const Status copied = scatter_pieces(open->boxes, other_pieces_, bytes, 0);
+    shelf.end_handing(use, chunk, copied.has_value());
+  }
 }
 
 // `chunk` begins at byte `first_byte` of the decoded chunk.
 Status ChunkAssembler::scatter_all(const Need& need, ConstBytes chunk, std::size_t first_byte) {
+  return scatter_pieces(*boxes_, pieces_of(need), chunk, first_byte);
+}
+
+Status ChunkAssembler::scatter_pieces(const SampleBoxes& boxes, std::span<const ChunkPiece> pieces, ConstBytes chunk,
+                                      std::size_t first_byte) {
   std::uint64_t bytes = 0;
-  for (const ChunkPiece& piece : pieces_of(need)) {
+  for (const ChunkPiece& piece : pieces) {
     std::size_t from = 0;
-    ScatterCopy copy = copy_of(piece, target_of(piece), from);
+    ScatterCopy copy = copy_of(piece, boxes.target_of(piece), from);
     copy.from = chunk.data() + (from - first_byte);
     PENSTOCK_CHECK(scatter(copy));
     std::uint64_t elements = 1;
@@ -368,7 +418,7 @@ ScatterCopy ChunkAssembler::copy_of(const ChunkPiece& piece, const ChunkTarget& 
 MutableBytes ChunkAssembler::direct_place(const Need& need) const {
   if (need.pieces != 1) return {};
   const ChunkPiece& piece = pieces_of(need).front();
-  const ChunkTarget& target = target_of(piece);
+  const ChunkTarget& target = boxes_->target_of(piece);
   const ChunkedArray& array = *source_.chunked_arrays()[piece.chunk.array];
   if (array.swap_bytes() || array.spec().dtype != target.dtype || piece.box->coding != nullptr ||
       target.affine.scale != nullptr)

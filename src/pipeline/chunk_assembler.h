@@ -2,14 +2,18 @@
 // chunks are to be had.
 //
 // A chunk that only this sample needs, and that lies in the batch as it is decoded, is decoded right
-// there. All others come from the shelf, and are copied, converted and normalised in one pass.
+// there. All others come from the shelf, and are copied, converted and normalised in one pass. A chunk that
+// has to leave the shelf is copied to all other samples in the making that need it first.
 // Belongs to one thread.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "base/stats.h"
 #include "penstock/source.h"
+#include "pipeline/open_sample.h"
+#include "pipeline/sample_boxes.h"
 #include "pipeline/sample_cache.h"
 #include "pipeline/sample_reader.h"
 #include "pipeline/upcoming.h"
@@ -20,21 +24,13 @@ namespace penstock {
 
 struct UnitCost;
 
-// Where the elements of a field go: memory seen through the axes of the sample.
-struct ChunkTarget {
-  std::size_t field = 0;  // of the source
-  DType dtype = DType::kUInt8;
-  int rank = 0;
-  ArrayBox::Axes extent{};
-  std::byte* memory = nullptr;  // of the sample's first element
-  ArrayBox::Axes stride{};      // bytes, may be negative
-  Affine affine;                // axis counts those of the sample
-};
+// The scratch to decode a chunk has room for this part of its elements besides the encoded bytes.
+constexpr std::size_t kPartOfChunk = 8;
 
 class ChunkAssembler {
  public:
   // Without `shared.upcoming` every chunk is decoded for the sample alone.
-  ChunkAssembler(const Source& source, Scratch& scratch, StageClock& clock, const SharedReads& shared);
+  ChunkAssembler(const Source& source, ScratchBudget& budget, StageClock& clock, const SharedReads& shared);
 
   // Another epoch's from the next sample on.
   void read_through(const SharedReads& shared) {
@@ -42,7 +38,15 @@ class ChunkAssembler {
     cache_ = shared.cache;
   }
 
-  Status fill(std::uint64_t position, std::uint64_t sample, std::span<const ChunkTarget> targets);
+  // Makes a sample ready to be handed chunks, where its worker has not begun with it; nullptr where that is not
+  // possible.
+  using OpenOther = std::function<OpenSamplePtr(const SampleUse&)>;
+  void open_others_by(OpenOther open_other) { open_other_ = std::move(open_other); }
+
+  // Before anything is known of it: the sample has no chunks.
+  void begin_sample() { chunks_.clear(); }
+  // Brings all elements of the boxes to their targets.
+  Status fill(std::uint64_t position, const SampleBoxes& boxes);
 
   // Of the first chunk of the sample's that is stored.
   Result<UnitCost> measure_first(std::uint64_t sample, std::span<const std::size_t> fields);
@@ -60,7 +64,7 @@ class ChunkAssembler {
     bool was_sought = false;  // in the cache
   };
 
-  void find_needs(std::uint64_t sample, std::span<const ChunkTarget> targets);
+  void find_needs(const SampleBoxes& boxes);
   Result<bool> try_need(std::uint64_t position, Need& need);
   // From the cache, or into it: false where it is not there, or has no room.
   Result<bool> use_kept(const Need& need);
@@ -72,29 +76,35 @@ class ChunkAssembler {
   Result<ChunkPlace> place_of(const ChunkId& chunk) const;
   std::unexpected<Error> not_read(const ChunkId& chunk, Error error) const;
   std::unexpected<Error> not_decoded(const ChunkId& chunk, Error error) const;
+  // What decoding it for this sample alone would take.
+  ChunkNeed describe(const Need& need) const;
+  void end_chunk();
+  void count_decoded(const ChunkId& chunk, std::size_t bytes);
   Status use_part(const Need& need, const ChunkPlace& place);
   Status decode_into(const ChunkId& chunk, MutableBytes out);
   Status decode_shared(const ChunkId& chunk, MutableBytes out);
   Status scatter_all(const Need& need, ConstBytes chunk, std::size_t first_byte);
+  Status scatter_pieces(const SampleBoxes& boxes, std::span<const ChunkPiece> pieces, ConstBytes chunk,
+                        std::size_t first_byte);
+  void hand_on(const ChunkId& chunk, ConstBytes bytes);
   Result<ConstBytes> read(const ChunkedArray& array, const ObjectRead& wanted);
   // All but where it is copied from, which is byte `from_byte` of the decoded chunk.
   ScatterCopy copy_of(const ChunkPiece& piece, const ChunkTarget& target, std::size_t& from_byte) const;
   // Where the whole chunk would be decoded to; nothing where it would have to be copied.
   MutableBytes direct_place(const Need& need) const;
   std::span<const ChunkPiece> pieces_of(const Need& need) const;
-  const ChunkTarget& target_of(const ChunkPiece& piece) const;
 
   const Source& source_;
-  Scratch& scratch_;
+  Scratch scratch_;  // for one chunk at a time
   StageClock& clock_;
   Upcoming* upcoming_;
   const SampleCache* cache_;
   const CacheTier::Room room_for_kept_;
   CodecWorker codecs_;
-  std::span<const ChunkTarget> targets_;
-  std::vector<ArrayBox> boxes_;
-  std::vector<std::size_t> first_box_;  // of each target
-  std::vector<ChunkPiece> pieces_;      // those of a chunk stand together
+  OpenOther open_other_;
+  const SampleBoxes* boxes_ = nullptr;   // of the sample
+  std::vector<ChunkPiece> pieces_;       // those of a chunk stand together
+  std::vector<ChunkPiece> other_pieces_;  // of another sample, which is handed a chunk
   std::vector<Need> needs_;
   std::vector<ChunkId> chunks_;
   std::shared_ptr<const void> held_;  // bytes that were read ahead

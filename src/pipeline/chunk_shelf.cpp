@@ -49,35 +49,151 @@ std::size_t ChunkShelf::planned_uses() const {
 }
 
 void ChunkShelf::finish(const SampleUse& sample, std::span<const ChunkId> chunks) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   latest_due_ = std::max(latest_due_, sample.due);
-  uses_.finish(sample, chunks);
-  for (const ChunkId& chunk : chunks)
+  for (const ChunkId& chunk : chunks) {
+    if (!uses_.take(sample, chunk)) continue;  // as usual: it was claimed
     if (const auto found = entries_.find(chunk);
         found != entries_.end() && found->second.is_ready && found->second.holders == 0)
       rank_anew(chunk, found->second);
+  }
+  close_one(lock, sample);
 }
 
-Result<ChunkClaim> ChunkShelf::claim(const SampleUse& sample, const ChunkId& chunk, std::size_t bytes,
-                                     bool is_direct) {
+// ---- samples in the making
+
+void ChunkShelf::set_open(std::uint64_t walk, std::uint64_t end) {
   const std::lock_guard lock(mutex_);
+  uses_.set_open(walk, end);
+}
+
+OpenSamplePtr ChunkShelf::open(const SampleUse& sample, const OpenSamplePtr& made) {
+  const std::lock_guard lock(mutex_);
+  if (!made) {
+    const auto found = open_.find(sample);
+    return found == open_.end() ? nullptr : found->second;
+  }
+  return open_.try_emplace(sample, made).first->second;
+}
+
+void ChunkShelf::close(std::uint64_t walk, std::uint64_t first, std::uint64_t count) {
+  std::unique_lock lock(mutex_);
+  for (std::uint64_t due = first; due < first + count && !open_.empty(); ++due) close_one(lock, {due, walk});
+}
+
+void ChunkShelf::close_one(std::unique_lock<std::mutex>& lock, const SampleUse& sample) {
+  const auto found = open_.find(sample);
+  if (found == open_.end()) return;
+  const OpenSamplePtr closed = found->second;  // its memory goes back when the lock is free
+  changed_.wait(lock, [&] { return closed->coming.empty(); });
+  open_.erase(sample);
+}
+
+std::vector<SampleUse> ChunkShelf::waiting_for(const ChunkId& chunk) const {
+  const std::lock_guard lock(mutex_);
+  return uses_.open(chunk);
+}
+
+OpenSamplePtr ChunkShelf::begin_handing(const SampleUse& sample, const ChunkId& chunk, OpenSamplePtr made) {
+  const std::lock_guard lock(mutex_);
+  auto found = open_.find(sample);
+  if (found == open_.end() && !made) return nullptr;
+  // As long as it needs a chunk, the sample is not finished.
+  if (!uses_.take(sample, chunk)) return nullptr;
+  if (found == open_.end()) found = open_.emplace(sample, std::move(made)).first;
+  found->second->coming.push_back(chunk);
+  return found->second;
+}
+
+void ChunkShelf::end_handing(const SampleUse& sample, const ChunkId& chunk, bool is_there) {
+  {
+    const std::lock_guard lock(mutex_);
+    OpenSample& open = *open_.at(sample);
+    std::erase(open.coming, chunk);
+    if (is_there) open.arrived.push_back(chunk);
+    ++changes_;
+  }
+  changed_.notify_all();
+}
+
+ChunkClaim::Kind ChunkShelf::handed(const SampleUse& sample, const ChunkId& chunk) const {
+  if (open_.empty()) return ChunkClaim::Kind::kAlone;
+  const auto found = open_.find(sample);
+  if (found == open_.end()) return ChunkClaim::Kind::kAlone;
+  if (std::ranges::find(found->second->arrived, chunk) != found->second->arrived.end())
+    return ChunkClaim::Kind::kThere;
+  const auto& coming = found->second->coming;
+  return std::ranges::find(coming, chunk) != coming.end() ? ChunkClaim::Kind::kBusy : ChunkClaim::Kind::kAlone;
+}
+
+ChunkClaim::Kind ChunkShelf::take(const SampleUse& sample, const ChunkId& chunk) {
+  const std::lock_guard lock(mutex_);
+  const ChunkClaim::Kind kind = handed(sample, chunk);
+  if (kind == ChunkClaim::Kind::kAlone) uses_.take(sample, chunk);
+  return kind;
+}
+
+// ---- decoded chunks
+
+Result<ChunkClaim> ChunkShelf::claim(const SampleUse& sample, const ChunkId& chunk, const ChunkNeed& need) {
+  const std::lock_guard lock(mutex_);
+  if (const auto kind = handed(sample, chunk); kind != ChunkClaim::Kind::kAlone) return ChunkClaim{kind, {}, {}};
   if (const auto found = entries_.find(chunk); found != entries_.end()) {
     Entry& entry = found->second;
-    if (!entry.is_ready) return ChunkClaim{ChunkClaim::Kind::kBusy, {}};
+    if (!entry.is_ready) return ChunkClaim{ChunkClaim::Kind::kBusy, {}, {}};
+    uses_.take(sample, chunk);
     if (entry.holders++ == 0) unrank(entry);
-    return ChunkClaim{ChunkClaim::Kind::kReady, {entry.memory.data(), entry.memory.size}};
+    return ChunkClaim{ChunkClaim::Kind::kReady, {entry.memory.data(), entry.memory.size}, {}};
   }
   if (const auto bad = failed_.find(chunk); bad != failed_.end()) return std::unexpected(bad->second);
   // Wanted now, but what counts is whether it is worth its place afterwards.
-  const std::uint64_t next_use = uses_.next_beside(chunk, sample);
-  if (is_direct && next_use == ChunkUses::kNever) return ChunkClaim{ChunkClaim::Kind::kAlone, {}};
+  const bool was_planned = uses_.take(sample, chunk);
+  const ChunkClaim alone{ChunkClaim::Kind::kAlone, {}, {}};
+  if (need.is_direct && uses_.next(chunk) == ChunkUses::kNever) return alone;
+  if (need.bytes > capacity_) return alone;
+  ChunkId victim;
+  Room room = make_room(need.bytes, Evict::kLaterOnes, uses_.next_not_open(chunk), victim);
+  if (room == Room::kNo) {
+    // It will not stay for long.
+    if (need.bytes_alone <= need.bytes / (1 + uses_.open(chunk).size())) return alone;
+    room = make_room(need.bytes, Evict::kAny, 0, victim);
+  }
+  if (room != Room::kYes) {
+    if (was_planned) uses_.add(sample, std::span(&chunk, 1));
+    if (room == Room::kNo) {
+      is_memory_wanted_ = true;
+      return ChunkClaim{ChunkClaim::Kind::kBusy, {}, {}};
+    }
+    Entry& entry = entries_.at(victim);
+    unrank(entry);
+    entry.holders = 1;
+    return ChunkClaim{ChunkClaim::Kind::kHandOn, {entry.memory.data(), entry.memory.size}, victim};
+  }
   Memory memory;
-  if (!make_room(bytes, next_use) || !take_memory(bytes, memory))
-    return ChunkClaim{ChunkClaim::Kind::kAlone, {}};
+  if (!take_memory(need.bytes, memory)) return alone;
+  uses_.note_decoded(chunk, need.bytes);
   Entry& entry = entries_[chunk];
   entry.memory = std::move(memory);
   entry.holders = 1;
-  return ChunkClaim{ChunkClaim::Kind::kDecode, {entry.memory.data(), bytes}};
+  return ChunkClaim{ChunkClaim::Kind::kDecode, {entry.memory.data(), need.bytes}, {}};
+}
+
+void ChunkShelf::evict(const ChunkId& chunk) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(chunk);
+    if (--found->second.holders > 0) return;
+    remove(found);
+    if (!is_memory_wanted_) return;
+    is_memory_wanted_ = false;
+    ++changes_;
+  }
+  changed_.notify_all();
+}
+
+void ChunkShelf::remove(std::unordered_map<ChunkId, Entry>::iterator entry) {
+  put_memory_by(std::move(entry->second.memory));
+  entries_.erase(entry);
 }
 
 void ChunkShelf::publish(const ChunkId& chunk) {
@@ -93,10 +209,7 @@ void ChunkShelf::fail(const ChunkId& chunk, const Error& error) {
   {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(chunk);
-    if (found != entries_.end()) {
-      put_memory_by(std::move(found->second.memory));
-      entries_.erase(found);
-    }
+    if (found != entries_.end()) remove(found);
     // The next sample may try again after a lack of memory, after what may pass, and where the epoch that
     // read the chunk was given up.
     const bool is_damage =
@@ -108,11 +221,23 @@ void ChunkShelf::fail(const ChunkId& chunk, const Error& error) {
 }
 
 void ChunkShelf::release(const ChunkId& chunk) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(chunk);
+    if (found == entries_.end()) return;  // it failed
+    Entry& entry = found->second;
+    if (--entry.holders > 0) return;
+    rank_anew(chunk, entry);
+    if (!is_memory_wanted_) return;
+    is_memory_wanted_ = false;
+    ++changes_;
+  }
+  changed_.notify_all();
+}
+
+std::uint64_t ChunkShelf::most_bytes_in_use() const {
   const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(chunk);
-  if (found == entries_.end()) return;  // it failed
-  Entry& entry = found->second;
-  if (--entry.holders == 0) rank_anew(chunk, entry);
+  return uses_.most_bytes_in_use();
 }
 
 std::uint64_t ChunkShelf::changes() const {
@@ -127,28 +252,41 @@ void ChunkShelf::wait_for_change(std::uint64_t seen) {
 
 void ChunkShelf::rank_anew(const ChunkId& chunk, Entry& entry) {
   unrank(entry);
-  entry.rank = {uses_.next(chunk), ++now_, chunk};
+  entry.rank = {uses_.next_not_open(chunk), ++now_, chunk};
   ranks_.insert(entry.rank);
 }
 
 void ChunkShelf::unrank(Entry& entry) { ranks_.erase(entry.rank); }
 
-// Lets go of chunks that are wanted later than `next_use` (or never) until this many bytes fit.
-bool ChunkShelf::make_room(std::size_t bytes, std::uint64_t next_use) {
-  if (bytes > capacity_) return false;
-  if (spare_.contains(bytes)) return true;
+// Batches were opened since entries were ranked: what their samples need does not count any more.
+void ChunkShelf::rank_open_anew() {
+  const std::uint64_t end = uses_.open_end();
+  std::vector<ChunkId> changed;
+  for (auto rank = ranks_.rbegin(); rank != ranks_.rend() && rank->next_use < end; ++rank)
+    if (uses_.next_not_open(rank->chunk) != rank->next_use) changed.push_back(rank->chunk);
+  for (const ChunkId& chunk : changed) rank_anew(chunk, entries_.at(chunk));
+}
+
+// Lets go of chunks until this many bytes fit: of those that are wanted later than `next_use` or never, or of any.
+ChunkShelf::Room ChunkShelf::make_room(std::size_t bytes, Evict evict, std::uint64_t next_use, ChunkId& victim) {
+  if (spare_.contains(bytes)) return Room::kYes;
+  bool is_ranked = false;
   while (held_bytes_ + bytes > capacity_) {
     if (drop_spare()) continue;
-    if (ranks_.empty()) return false;
+    if (!is_ranked) rank_open_anew();
+    is_ranked = true;
+    if (ranks_.empty()) return Room::kNo;
     const Rank worst = *ranks_.begin();
-    if (worst.next_use != ChunkUses::kNever && worst.next_use <= next_use) return false;
-    const auto found = entries_.find(worst.chunk);
+    if (evict == Evict::kLaterOnes && worst.next_use != ChunkUses::kNever && worst.next_use <= next_use)
+      return Room::kNo;
+    victim = worst.chunk;
+    if (!uses_.open(victim).empty()) return Room::kHandOn;
+    const auto found = entries_.find(victim);
     unrank(found->second);
-    put_memory_by(std::move(found->second.memory));
-    entries_.erase(found);
-    if (spare_.contains(bytes)) return true;
+    remove(found);
+    if (spare_.contains(bytes)) return Room::kYes;
   }
-  return true;
+  return Room::kYes;
 }
 
 bool ChunkShelf::take_memory(std::size_t bytes, Memory& out) {

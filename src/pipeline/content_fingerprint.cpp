@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "penstock/interruption.h"
 #include "pipeline/upcoming.h"
 #include "source/chunked_array.h"
 #include "source/started_read.h"
@@ -130,6 +131,7 @@ Result<std::uint64_t> content_fingerprint(const Source& source) {
   std::uint64_t hash = mix64(count);
   std::vector<Place> places;
   for (std::uint64_t number = 0; number < count; ++number) {
+    PENSTOCK_CHECK(check_interruption(source.uri()));
     const std::uint64_t sample = spread(source.size() - 1, number, count);
     for (const std::size_t field : indexed) hash = hash_numbers(source.value(sample, field), hash);
     auto place = choose_place(source, stored, sample, number, count);

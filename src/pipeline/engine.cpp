@@ -1,5 +1,9 @@
 #include "pipeline/engine.h"
 
+#include <algorithm>
+
+#include "source/chunked_array.h"
+
 namespace penstock {
 
 Engine::Engine(LoaderParts parts)
@@ -27,14 +31,28 @@ Engine::Engine(LoaderParts parts)
                  reads,
                  budget.scratch_share_bytes,
                  budget.scratch_pot_bytes,
+                 budget.chunk_share_bytes,
+                 budget.chunk_pot_bytes,
                  threads,
                  budget.prefetch,
                  {options.on_error, options.seed, options.pad_value}}) {}
 
-std::uint64_t Engine::memory_for(std::size_t epochs) const {
-  return MemoryNeeds{plan,           options,          order,        threads, layout.batch_bytes(),
-                     variable_bytes, ledger->budget(), cached_bytes}
-      .bytes_for(epochs);
+MemoryNeeds Engine::needs() const {
+  return {plan,           options,          order,       threads, layout.batch_bytes(),
+          variable_bytes, ledger->budget(), cached_bytes};
+}
+
+std::uint64_t Engine::memory_for(std::size_t epochs) const { return needs().bytes_for(epochs); }
+
+ChunkStats Engine::chunk_stats() const {
+  ChunkStats stats = reads.chunk_stats();
+  if (!stats.is_repeated()) return stats;
+  // Every worker may be at a chunk that no other sample needs.
+  std::uint64_t at_work = 0;
+  for (const auto& array : plan.source->chunked_arrays())
+    if (array->chunks() > 0) at_work = std::max<std::uint64_t>(at_work, threads * array->chunk_bytes(0));
+  stats.memory_for_one_decode = needs().bytes_for_chunks(reads.chunk_bytes_for_one_decode() + at_work);
+  return stats;
 }
 
 }  // namespace penstock

@@ -17,6 +17,8 @@ struct Engine {
 
   // What memory= would have to be for so many epochs at one time.
   std::uint64_t memory_for(std::size_t epochs) const;
+  // With the memory= that would be enough to decode each chunk once.
+  ChunkStats chunk_stats() const;
   // How many epochs the memory for batches can carry.
   std::uint64_t most_epochs() const { return budget.batch_area_bytes / layout.batch_bytes(); }
 
@@ -35,6 +37,9 @@ struct Engine {
   std::shared_ptr<const void> charge;
   ReadDivision reads;
   Scheduler scheduler;  // last: its threads use what stands above
+
+ private:
+  MemoryNeeds needs() const;
 };
 
 }  // namespace penstock

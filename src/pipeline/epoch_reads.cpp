@@ -7,6 +7,14 @@ void EpochReads::start(std::shared_ptr<const EpochOrder> order, const RankSlice&
   if (upcoming) upcoming->start(std::move(order), slice);
 }
 
+void EpochReads::open_batch(const PositionRange& range, BatchContents& contents) {
+  if (upcoming) upcoming->open_batch(range, contents);
+}
+
+void EpochReads::close_batch(const PositionRange& range) {
+  if (upcoming) upcoming->close_batch(range);
+}
+
 void EpochReads::interrupt() {
   if (streams) streams->interrupt();
   if (upcoming) upcoming->interrupt();
@@ -17,7 +25,7 @@ void EpochReads::end() {
 }
 
 ReadDivision::ReadDivision(Setup setup) : setup_(std::move(setup)) {
-  if (setup_.upcoming) memory_ = std::make_shared<UpcomingMemory>(setup_.ledger, *setup_.upcoming);
+  if (setup_.upcoming) memory_ = std::make_shared<UpcomingMemory>(setup_.source, setup_.ledger, *setup_.upcoming);
 }
 
 Result<StreamPlan> ReadDivision::stream_plan(std::size_t epochs) const {

@@ -21,6 +21,9 @@ struct EpochReads {
 
   SharedReads shared() const { return {streams.get(), upcoming.get(), cache}; }
   void start(std::shared_ptr<const EpochOrder> order, const RankSlice& slice);
+  // A batch begins to be made; it is delivered, or given up.
+  void open_batch(const PositionRange& range, BatchContents& contents);
+  void close_batch(const PositionRange& range);
   // Breaks off what workers wait for.
   void interrupt();
   // No sample is wanted or worked on any more.
@@ -51,6 +54,8 @@ class ReadDivision {
                                        const std::vector<EpochReads*>& others);
 
   ChunkStats chunk_stats() const { return memory_ ? memory_->stats() : ChunkStats{}; }
+  // How much memory for decoded chunks would have been enough to decode each of them once.
+  std::uint64_t chunk_bytes_for_one_decode() const { return memory_ ? memory_->bytes_for_one_decode() : 0; }
 
  private:
   Result<StreamPlan> stream_plan(std::size_t epochs) const;

@@ -1,4 +1,5 @@
 // Opens a loader: checks the options, divides the budget, joins the stages.
+#include "base/byte_units.h"
 #include "penstock/loader.h"
 
 #include <fmt/format.h>
@@ -19,28 +20,35 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kLargestBatch = 1 << 24;
 constexpr std::uint64_t kMostOpenObjects = 64;  // by each worker
 constexpr std::uint64_t kLargestWindow = 1 << 24;
 constexpr std::uint64_t kBytesOfPlannedChunk = 256;
-constexpr std::uint64_t kBatchesBesideChunks = 5;  // two with the user, three under way
+constexpr std::uint64_t kBatchesWithTheUser = 2;
+constexpr std::uint64_t kBatchesBesideChunks = kBatchesWithTheUser + 3;
+constexpr std::uint64_t kMostBatchesBesideChunks = kBatchesWithTheUser + 64;
+constexpr std::uint64_t kFewChunks = 16;
+constexpr std::uint64_t kPartForBatches = 16;  // of the memory: more than a few batches may take that much
+constexpr std::uint64_t kBatchesPlanned = 8;  // at least: how far ahead the uses of chunks are known
+constexpr std::uint64_t kLeastChunkScratch = kMiB / 2;
+constexpr std::uint64_t kScratchOfCopies = 64 << 10;     // a worker, where chunks are copied straight to slots
+constexpr std::uint64_t kMostSampleScratch = 32 * kMiB;  // a worker
 constexpr int kMostDoublings = 24;                 // of the memory, to find how much is enough
 
-std::unexpected<Error> bad_option(std::string message) {
+std::unexpected<Error> bad_loader_option(std::string message) {
   return fail(ErrorCode::kInvalidArgument, std::move(message));
 }
 
 Status check_options(const LoaderOptions& options) {
-  if (options.batch_size == 0) return bad_option("batch_size must be at least 1");
+  if (options.batch_size == 0) return bad_loader_option("batch_size must be at least 1");
   if (options.batch_size > kLargestBatch)
-    return bad_option(fmt::format("batch_size {}: at most {}", options.batch_size, kLargestBatch));
+    return bad_loader_option(fmt::format("batch_size {}: at most {}", options.batch_size, kLargestBatch));
   PENSTOCK_CHECK(check_ranks(options.rank, options.world_size));
-  if (options.threads > 1024) return bad_option(fmt::format("threads={}: at most 1024", options.threads));
+  if (options.threads > 1024) return bad_loader_option(fmt::format("threads={}: at most 1024", options.threads));
   if (options.shuffle_window > kLargestWindow)
-    return bad_option(fmt::format("shuffle_window={}: at most {}", options.shuffle_window, kLargestWindow));
+    return bad_loader_option(fmt::format("shuffle_window={}: at most {}", options.shuffle_window, kLargestWindow));
   if (!(options.max_skip >= 0 && options.max_skip <= 1))
-    return bad_option(fmt::format("max_skip={}: a share from 0 to 1", options.max_skip));
+    return bad_loader_option(fmt::format("max_skip={}: a share from 0 to 1", options.max_skip));
   return {};
 }
 
@@ -62,40 +70,80 @@ std::uint64_t samples_together(const OrderSpec& order) {
   return order.window_units * order.unit_samples;
 }
 
-// For chunks and what is read ahead. Where samples share chunks: all but a few batches and some scratch.
-// Where they do not, few chunks are in use at a time. In any case one batch fits beside it.
-std::uint64_t bytes_to_share(const SamplePlan& plan, const BudgetRequest& request) {
+// What becomes of the chunks of a source.
+struct ChunkUse {
+  std::uint64_t bytes = 0;          // of the largest, decoded; 0: there are none
+  std::uint64_t scratch_bytes = 0;  // what decoding one takes besides
+  bool is_shared = false;           // samples share chunks
+  bool is_only_copied = false;      // nothing but copying is done to make a sample of them
+  std::uint64_t sample_bytes = 0;   // of the fields of a sample that more is done to
+};
+
+ChunkUse find_chunk_use(const SamplePlan& plan, const LoaderOptions& options) {
   const Source& source = *plan.source;
-  const std::uint64_t memory = request.budget_bytes, third = memory / 3;
-  const std::uint64_t chunk = request.chunk_bytes;
-  std::uint64_t wanted = third;
-  if (chunk > 0 && source.shares_units()) {
-    const std::uint64_t others =
-        kBatchesBesideChunks * (request.batch_bytes + request.variable_bytes) + memory / 8;
-    wanted = std::max(third, memory - std::min(memory, others));
-  } else if (chunk > 0 && source.store().reads_ahead() == 0) {
-    wanted = std::min(third, std::max(memory / 8, 2 * request.threads * chunk));
+  ChunkUse use;
+  use.is_shared = source.shares_units();
+  for (const auto& array : source.chunked_arrays()) {
+    if (array->chunks() == 0) continue;
+    const std::uint64_t bytes = array->chunk_bytes(0);
+    use.bytes = std::max(use.bytes, bytes);
+    // The encoded bytes, which may be a little longer than the elements, and what libraries take. A cache on disk
+    // has the decoded chunk written or read beside that.
+    const std::uint64_t cached = options.cache ? bytes : 0;
+    use.scratch_bytes = std::max(use.scratch_bytes, bytes + bytes / kPartOfChunk + array->decode_scratch_bytes() +
+                                                        cached + kLeastChunkScratch);
   }
-  const std::uint64_t least = least_budget(request) + request.shared_bytes;
-  return std::min(wanted, memory - std::min(memory, least));
+  use.is_only_copied = true;
+  for (const FieldPlan& field : plan.fields) {
+    if (field.form == FieldForm::kIndex || field.is_key) continue;
+    const bool is_chunked = field.source_field >= 0 && field.form == FieldForm::kChunks;
+    const auto number = static_cast<int>(&field - plan.fields.data());
+    const bool has_derived = std::ranges::any_of(
+        plan.fields, [&](const FieldPlan& other) { return other.derive_from == number; });
+    if (is_chunked && field.is_delivered && !has_derived && field.program.only_changes_view()) continue;
+    use.is_only_copied = false;
+    if (is_chunked)
+      use.sample_bytes += source.array_layout(static_cast<std::size_t>(field.source_field))->spec.bytes() + 64;
+  }
+  return use;
 }
 
-std::uint64_t largest_chunk(const Source& source) {
-  std::uint64_t bytes = 0;
-  for (const auto& array : source.chunked_arrays())
-    if (array->chunks() > 0) bytes = std::max(bytes, std::uint64_t{array->chunk_bytes(0)});
-  return bytes;
+// For decoded chunks and what is read ahead. Where samples share chunks: all but a few batches and what making
+// samples takes. Where they do not, few chunks are in use at a time. In any case one batch and one chunk fit.
+std::uint64_t bytes_to_share(const Source& source, const ChunkUse& chunks, const BudgetRequest& request) {
+  const std::uint64_t memory = request.budget_bytes, third = memory / 3;
+  std::uint64_t wanted = third;
+  if (chunks.bytes > 0 && chunks.is_shared) {
+    const std::uint64_t batch = request.batch_bytes + request.variable_bytes;
+    const auto beside = [&](std::uint64_t batches) {
+      const std::uint64_t others = std::min(batches * batch, memory / 2) + request.sample_scratch_bytes +
+                                   wanted_chunk_scratch(request);
+      return memory - std::min(memory, others);
+    };
+    const std::uint64_t few = request.prefetch ? request.prefetch + kBatchesWithTheUser : kBatchesBesideChunks;
+    const std::uint64_t many =
+        request.prefetch ? few : std::clamp(memory / kPartForBatches / batch, few, kMostBatchesBesideChunks);
+    // Of large chunks one more is worth more than a longer queue.
+    wanted = beside(many);
+    const std::uint64_t places = beside(few) / chunks.bytes;
+    if (places <= kFewChunks) wanted = std::max(wanted, places * chunks.bytes);
+    wanted = std::max(third, wanted);
+  } else if (chunks.bytes > 0 && source.store().reads_ahead() == 0) {
+    wanted = std::min(third, std::max(memory / 8, 2 * request.threads * chunks.bytes));
+  }
+  const std::uint64_t least = least_budget(request) + request.shared_bytes;
+  return std::min(std::max(wanted, chunks.bytes), memory - std::min(memory, least));
 }
 
 // With too little for a chunk, every sample would fail.
-Status check_chunks_fit(const SamplePlan& plan, const BudgetRequest& request) {
-  const std::uint64_t needed = least_budget(request) + request.shared_bytes;
-  if (request.chunk_bytes == 0 || needed <= request.budget_bytes) return {};
+Status check_chunks_fit(const SamplePlan& plan, const ChunkUse& chunks, const BudgetRequest& request) {
+  const std::uint64_t needed = least_budget(request) + request.shared_bytes + chunks.bytes;
+  if (chunks.bytes == 0 || needed <= request.budget_bytes) return {};
   return fail(ErrorCode::kNoMemory,
               fmt::format("memory budget of {:.0f} MiB is too small: one chunk takes {:.0f} MiB when it is "
                           "decoded, and one batch {:.1f} MiB; give memory= at least {} MiB",
                           static_cast<double>(request.budget_bytes) / kMiB,
-                          static_cast<double>(request.chunk_bytes) / kMiB,
+                          static_cast<double>(chunks.bytes) / kMiB,
                           static_cast<double>(request.batch_bytes) / kMiB, needed / kMiB + 1),
               {plan.source->uri(), -1, -1, -1});
 }
@@ -151,13 +199,26 @@ Result<MemoryPlan> divide_memory(const MemoryUse& use, std::uint64_t memory) {
   const Source& source = *use.plan.source;
   auto streams = plan_stream_area(source, use.order, use.options, memory);
   if (!streams) return std::unexpected(std::move(streams).error());
-  BudgetRequest request{memory,         use.batch_bytes,       use.variable_bytes,    streams->bytes,
-                        largest_chunk(source), use.threads, streams->plan.prefetch};
-  PENSTOCK_CHECK(check_chunks_fit(use.plan, request));
+  const ChunkUse chunks = find_chunk_use(use.plan, use.options);
+  BudgetRequest request;
+  request.budget_bytes = memory;
+  request.batch_bytes = use.batch_bytes;
+  request.variable_bytes = use.variable_bytes;
+  request.shared_bytes = streams->bytes;
+  request.chunk_scratch_bytes = chunks.scratch_bytes;
+  request.threads = use.threads;
+  request.prefetch = streams->plan.prefetch;
+  if (chunks.bytes > 0 && chunks.is_only_copied) request.least_share_bytes = kScratchOfCopies;
+  if (chunks.bytes > 0 && chunks.is_shared)
+    request.sample_scratch_bytes =
+        use.threads * (chunks.is_only_copied ? kScratchOfCopies
+                                             : std::clamp(memory / 8 / use.threads, kMiB, kMostSampleScratch));
+  PENSTOCK_CHECK(check_chunks_fit(use.plan, chunks, request));
   const auto& cache = use.options.cache;
+  const std::uint64_t samples = std::max(2 * samples_together(use.order), kBatchesPlanned * use.options.batch_size);
   const auto upcoming =
-      plan_upcoming(source, {2 * samples_together(use.order), bytes_to_share(use.plan, request),
-                             cache && cache->options().disk_bytes > 0});
+      plan_upcoming(source, {samples, bytes_to_share(source, chunks, request), chunks.bytes,
+                             cache && cache->options().disk_bytes > 0, use.options.batch_size, chunks.sample_bytes});
   if (upcoming) request.shared_bytes += upcoming->bytes();
   const auto budget = divide_budget(request);
   if (!budget) return std::unexpected(budget.error());
@@ -174,15 +235,17 @@ bool carries(const MemoryUse& use, std::uint64_t memory, std::size_t epochs) {
   return plan_streams(*use.plan.source, share).has_value();
 }
 
-std::uint64_t memory_that_carries(const MemoryUse& use, std::uint64_t memory, std::size_t epochs) {
-  std::uint64_t too_little = memory, enough = memory;
-  for (int i = 0; i < kMostDoublings && !carries(use, enough, epochs); ++i) {
+// The least memory that is enough, from what is known to be too little on.
+template <typename IsEnough>
+std::uint64_t least_memory(std::uint64_t too_little, const IsEnough& is_enough) {
+  std::uint64_t enough = too_little;
+  for (int i = 0; i < kMostDoublings && !is_enough(enough); ++i) {
     too_little = enough;
     enough *= 2;
   }
   while (enough - too_little > kMiB) {
     const std::uint64_t middle = too_little + (enough - too_little) / 2;
-    (carries(use, middle, epochs) ? enough : too_little) = middle;
+    (is_enough(middle) ? enough : too_little) = middle;
   }
   return enough;
 }
@@ -197,9 +260,8 @@ Result<LoaderParts> plan_with(const SourcePtr& source, const LoaderOptions& opti
   plan->opened_at_ns = wall_clock_ns();
 
   const std::uint32_t local = std::max(1u, options.local_ranks);
-  const std::uint64_t given = options.memory_bytes
-                                  ? options.memory_bytes
-                                  : std::max(free_memory_bytes() / 4 / local, 64 * kMiB) + cached;
+  const std::uint64_t given =
+      options.memory_bytes ? options.memory_bytes : default_memory_bytes(local) + cached;
   auto ledger = std::make_shared<Ledger>(given);
   if (!ledger->try_reserve(cached))
     return fail(
@@ -216,13 +278,14 @@ Result<LoaderParts> plan_with(const SourcePtr& source, const LoaderOptions& opti
   std::unique_ptr<StreamBlocks> opened;
   if (streams->request) opened = std::make_unique<StreamBlocks>(*source, stream_area, streams->plan);
   PENSTOCK_CHECK(check_chunks_of_sample(*plan, memory, threads));
+  const ProbeMemory probing{*ledger, memory - streams->bytes};
   std::unique_ptr<SampleCache> cache;
   if (options.cache) {
-    auto made = set_up_cache(*plan, options, memory, threads, {opened.get()});
+    auto made = set_up_cache(*plan, options, probing, threads, {opened.get()});
     if (!made) return std::unexpected(std::move(made).error());
     cache = std::move(*made);
   }
-  auto shape = find_shape(*plan, options, memory, {opened.get()});
+  auto shape = find_shape(*plan, options, probing, {opened.get()});
   if (!shape) return std::unexpected(std::move(shape).error());
   for (const LayoutField& field : shape->fields)  // before any size is multiplied out: it might wrap around
     if (field.placement == Placement::kSlot && field.field.spec.bytes() > memory / options.batch_size)
@@ -255,7 +318,7 @@ Result<LoaderParts> plan_with(const SourcePtr& source, const LoaderOptions& opti
 
 Status check_ranks(std::uint32_t rank, std::uint32_t world_size) {
   if (world_size == 0 || rank >= world_size)
-    return bad_option(fmt::format("rank {} of world_size {}", rank, world_size));
+    return bad_loader_option(fmt::format("rank {} of world_size {}", rank, world_size));
   return {};
 }
 
@@ -275,7 +338,16 @@ Result<LoaderParts> plan_loader(const SourcePtr& source, const LoaderOptions& op
 
 std::uint64_t MemoryNeeds::bytes_for(std::size_t epochs) const {
   const MemoryUse use{plan, options, order, threads, batch_bytes, variable_bytes};
-  return memory_that_carries(use, given - cached, epochs) + cached;
+  return least_memory(given - cached, [&](std::uint64_t memory) { return carries(use, memory, epochs); }) + cached;
+}
+
+std::uint64_t MemoryNeeds::bytes_for_chunks(std::uint64_t bytes) const {
+  const MemoryUse use{plan, options, order, threads, batch_bytes, variable_bytes};
+  const auto is_enough = [&](std::uint64_t memory) {
+    const auto divided = divide_memory(use, memory);
+    return divided && divided->upcoming && divided->upcoming->shelf_bytes >= bytes;
+  };
+  return least_memory(given - cached, is_enough) + cached;
 }
 
 Result<std::unique_ptr<Loader>> Loader::open(SourcePtr source, const LoaderOptions& options) {

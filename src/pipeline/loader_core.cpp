@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/byte_units.h"
 #include "pipeline/content_fingerprint.h"
 #include "pipeline/hand_over.h"
 #include "pipeline/order_plan.h"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kLongestRun = std::uint64_t{1} << 40;
 constexpr std::size_t kErrorsListed = 100;
-constexpr std::uint64_t kMiB = 1 << 20;
+constexpr double kFewRepetitions = 1.1;  // decodes per chunk: more are worth a word
 constexpr double kShareOfWaiting = 0.05;  // a consumer that waits less than this is the slow one
 
 std::unexpected<Error> bad_option(std::string message) {
@@ -32,6 +33,10 @@ std::string bottleneck(const LoaderStats& stats) {
   std::size_t slowest = 0;
   for (std::size_t i = 0; i < kStages - 1; ++i)
     if (stats.stages[i].seconds > stats.stages[slowest].seconds) slowest = i;
+  const bool is_for_chunks =
+      slowest == static_cast<std::size_t>(Stage::kRead) || slowest == static_cast<std::size_t>(Stage::kDecode);
+  if (is_for_chunks && stats.chunks.is_repeated() && stats.chunks.decodes_per_chunk() >= kFewRepetitions)
+    return "memory";
   return std::string(name_of(static_cast<Stage>(slowest)));
 }
 
@@ -42,8 +47,13 @@ std::vector<BatchField> fields_of(const SlotLayout& layout) {
 }
 
 ChunkStats operator+(const ChunkStats& a, const ChunkStats& b) {
-  return {a.decoded + b.decoded, a.reused + b.reused, a.missing + b.missing,
-          a.decoded_bytes + b.decoded_bytes};
+  return {a.decoded + b.decoded,
+          a.reused + b.reused,
+          a.missing + b.missing,
+          a.decoded_bytes + b.decoded_bytes,
+          a.distinct + b.distinct,
+          a.distinct_bytes + b.distinct_bytes,
+          std::max(a.memory_for_one_decode, b.memory_for_one_decode)};
 }
 
 }  // namespace
@@ -97,7 +107,7 @@ void LoaderCore::retire_engine() {
   engine->scheduler.stop();
   const std::lock_guard lock(mutex_);
   workers_before_ += engine->scheduler.worker_stats();
-  chunks_before_ = chunks_before_ + engine->reads.chunk_stats();
+  chunks_before_ = chunks_before_ + engine->chunk_stats();
   if (engine->cache) tiers_before_ = engine->cache->tiers();
   engine->cache.reset();  // its memory goes back to the node, unless others use it
   engine->options.cache.reset();
@@ -455,7 +465,7 @@ LoaderStats LoaderCore::stats() const {
   stats.cache_tiers = tiers_before_;
   if (engine_) {
     workers += engine_->scheduler.worker_stats();
-    stats.chunks = chunks_before_ + engine_->reads.chunk_stats();
+    stats.chunks = chunks_before_ + engine_->chunk_stats();
     if (engine_->cache) stats.cache_tiers = engine_->cache->tiers();
     stats.queue_ready = engine_->scheduler.ready_batches();
     stats.queue_bytes = stats.queue_ready * engine_->layout.batch_bytes();

@@ -59,6 +59,8 @@ struct MemoryNeeds {
 
   // For so many epochs at one time.
   std::uint64_t bytes_for(std::size_t epochs) const;
+  // For so many bytes of decoded chunks.
+  std::uint64_t bytes_for_chunks(std::uint64_t bytes) const;
 };
 
 }  // namespace penstock

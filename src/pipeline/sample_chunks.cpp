@@ -1,6 +1,7 @@
 // The part of a SampleWorker that makes chunked fields: where their elements go, and what is done to
 // those that cannot go there at once.
 #include <cstdlib>
+#include <utility>
 
 #include "pipeline/sample_worker.h"
 #include "transform/write_slot.h"
@@ -8,56 +9,92 @@
 namespace penstock {
 
 Status SampleWorker::make_chunked(std::uint64_t position, std::uint64_t sample, const Target& target) {
-  chunk_targets_.clear();
-  std::vector<bool> is_in_place(chunked_fields_.size());
-  std::size_t scratch_bytes = 0;
-  for (std::size_t i = 0; i < chunked_fields_.size(); ++i) {
-    const FieldPlan& plan = plan_.fields[chunked_fields_[i]];
-    const ArrayLayout& layout = *plan_.source->array_layout(static_cast<std::size_t>(plan.source_field));
-    const ArraySpec& stored = layout.spec;
-    ChunkTarget& aim = chunk_targets_.emplace_back();
-    const auto in_place = aim_at_slot(chunked_fields_[i], layout, target, aim);
-    if (!in_place) return std::unexpected(in_place.error());
-    is_in_place[i] = *in_place;
-    if (!*in_place) scratch_bytes += (stored.bytes() + 63) / 64 * 64;
-  }
-  std::byte* next = nullptr;
-  if (scratch_bytes > 0) {
-    const auto memory = scratch_.get(kScratchSample, scratch_bytes);
-    if (!memory) return std::unexpected(memory.error());
-    next = memory->data();
-  }
-  std::vector<View> views(chunked_fields_.size());
-  for (std::size_t i = 0; i < chunked_fields_.size(); ++i) {
-    if (is_in_place[i]) continue;
-    const FieldPlan& plan = plan_.fields[chunked_fields_[i]];
-    const ArrayLayout& layout = *plan_.source->array_layout(static_cast<std::size_t>(plan.source_field));
-    const ArraySpec& stored = layout.spec;
-    views[i] = view_of_array(next, stored);
-    describe_axes(views[i], layout);
-    ChunkTarget& aim = chunk_targets_[i];
-    aim = {static_cast<std::size_t>(plan.source_field),
-           stored.dtype,
-           views[i].rank,
-           views[i].shape,
-           next,
-           views[i].stride,
-           {}};
-    next += (stored.bytes() + 63) / 64 * 64;
-  }
-  const Status filled = chunks_->fill(position, sample, chunk_targets_);
+  const auto open = open_own(position, sample, target);
+  if (!open) return std::unexpected(open.error());
+  const SampleBoxes& boxes = (*open)->boxes;
+  const Status filled = chunks_->fill(position, boxes);
   if (!filled) {
     where_ = chunks_->where();
     return filled;
   }
   for (std::size_t i = 0; i < chunked_fields_.size(); ++i) {
-    if (is_in_place[i]) continue;
+    if (boxes.targets[i].is_in_slot) continue;
     const std::size_t field = chunked_fields_[i];
+    const auto source_field = static_cast<std::size_t>(plan_.fields[field].source_field);
+    const ArrayLayout& layout = *plan_.source->array_layout(source_field);
+    View view = view_of_array(boxes.targets[i].memory, layout.spec);
+    describe_axes(view, layout);
     context_.draws.select_view(plan_.fields[field].view);
-    PENSTOCK_CHECK(plan_.fields[field].program.run(views[i], context_));
+    PENSTOCK_CHECK(plan_.fields[field].program.run(view, context_));
     clock_.mark(Stage::kTransform, 0, 1);
-    PENSTOCK_CHECK(hand_on(field, 0, views[i], target));
+    PENSTOCK_CHECK(hand_on(field, 0, view, target));
   }
+  return {};
+}
+
+Result<OpenSamplePtr> SampleWorker::open_own(std::uint64_t position, std::uint64_t sample, const Target& target) {
+  const bool is_seen = target.batch != nullptr && shared_.upcoming != nullptr;
+  if (is_seen)
+    if (OpenSamplePtr open = shared_.upcoming->shelf().open(shared_.upcoming->use_at(position), nullptr)) {
+      own_ = open;
+      return open;
+    }
+  if (!own_ || own_.use_count() > 1 || own_->memory) own_ = std::make_shared<OpenSample>();
+  own_->arrived.clear();
+  const Room scratch = [this](std::size_t bytes) -> Result<std::byte*> {
+    const auto memory = scratch_.get(kScratchSample, bytes);
+    if (!memory) return std::unexpected(memory.error());
+    return memory->data();
+  };
+  PENSTOCK_CHECK(aim(sample, target, scratch, own_->boxes));
+  if (is_seen) own_ = shared_.upcoming->shelf().open(shared_.upcoming->use_at(position), own_);
+  return own_;
+}
+
+OpenSamplePtr SampleWorker::open_other(const SampleUse& use) {
+  if (batch_ == nullptr) return nullptr;
+  const auto place = shared_.upcoming->find_open(use);
+  if (!place) return nullptr;
+  auto open = std::make_shared<OpenSample>();
+  const BatchTarget batch{batch_->layout, place->contents(), batch_->room};
+  const Room area = [&](std::size_t bytes) -> Result<std::byte*> {
+    open->memory = AreaMemory(shared_.upcoming->open_area(), bytes);
+    if (!open->memory) return fail(ErrorCode::kNoMemory, "no memory for another sample");
+    return open->memory.data();
+  };
+  const Draws own = std::exchange(context_.draws, Draws(plan_.seed, epoch_, place->position()));
+  const Status aimed = aim(place->sample(), {&batch, place->index(), nullptr, nullptr}, area, open->boxes);
+  context_.draws = own;
+  return aimed ? open : nullptr;
+}
+
+Status SampleWorker::aim(std::uint64_t sample, const Target& target, const Room& room, SampleBoxes& out) {
+  const auto rounded = [](std::size_t bytes) { return (bytes + 63) / 64 * 64; };
+  out.targets.assign(chunked_fields_.size(), {});
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < chunked_fields_.size(); ++i) {
+    const FieldPlan& plan = plan_.fields[chunked_fields_[i]];
+    const ArrayLayout& layout = *plan_.source->array_layout(static_cast<std::size_t>(plan.source_field));
+    const auto in_slot = aim_at_slot(chunked_fields_[i], layout, target, out.targets[i]);
+    if (!in_slot) return std::unexpected(in_slot.error());
+    out.targets[i].is_in_slot = *in_slot;
+    if (!*in_slot) bytes += rounded(layout.spec.bytes());
+  }
+  if (bytes > 0) {
+    const auto memory = room(bytes);
+    if (!memory) return std::unexpected(memory.error());
+    std::byte* next = *memory;
+    for (std::size_t i = 0; i < chunked_fields_.size(); ++i) {
+      if (out.targets[i].is_in_slot) continue;
+      const FieldPlan& plan = plan_.fields[chunked_fields_[i]];
+      const ArraySpec& stored = plan_.source->array_layout(static_cast<std::size_t>(plan.source_field))->spec;
+      const View view = view_of_array(next, stored);
+      out.targets[i] = {static_cast<std::size_t>(plan.source_field), stored.dtype, view.rank, view.shape, next,
+                        view.stride, {}, false};
+      next += rounded(stored.bytes());
+    }
+  }
+  out.find(*plan_.source, sample);
   return {};
 }
 

@@ -61,6 +61,7 @@ Status SampleWorker::run_joint_maps(const Target& target) {
       return fail(ErrorCode::kCallback,
                   fmt::format("Map returned {} values for {} fields", returned->size(), map.fields.size()));
     clock_.mark(Stage::kTransform, 0, 0);
+    for (const MapValue& value : *returned) PENSTOCK_CHECK(charge_map_result(value, scratch_));
     for (std::size_t i = 0; i < map.fields.size(); ++i)
       PENSTOCK_CHECK(go_on_after(number, map.fields[i], std::move((*returned)[i]), target));
   }
@@ -87,7 +88,6 @@ Status SampleWorker::go_on_after(std::size_t joint_map, std::size_t field, MapVa
                 fmt::format("Map returned {} for field \"{}\": transforms do not apply to it",
                             name_of(field_kind(value.kind)), plan.name));
   if (part == plan.joint_maps.size()) return deliver_text(field, field_kind(value.kind), value.text, target);
-  PENSTOCK_CHECK(scratch_.charge(value.text.size()));
   put_aside_[field] = {std::move(value), {}};
   return {};
 }

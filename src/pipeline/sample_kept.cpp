@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMostSide = 1 << 24;  // of a picture
 
-void describe(EntryHead& head, const ArraySpec& spec) {
+void describe_array(EntryHead& head, const ArraySpec& spec) {
   head.has_spec = 1;
   head.dtype = spec.dtype;
   head.rank = static_cast<std::uint16_t>(spec.shape.size());
@@ -53,7 +53,7 @@ Result<RecordValue> SampleWorker::find_bytes(const FieldPlan& field, std::uint64
   if (!value || (value->elements && value->elements->shape.size() > EntryHead{}.shape.size())) return value;
   const auto keep = [&](MutableBytes bytes, EntryHead& head) -> Status {
     std::ranges::copy(value->bytes, bytes.begin());
-    if (value->elements) describe(head, *value->elements);
+    if (value->elements) describe_array(head, *value->elements);
     head.cost_ns = cost_since(began);
     return {};
   };
@@ -97,7 +97,7 @@ Result<View> SampleWorker::decode_and_keep(const FieldPlan& field, std::uint64_t
     const auto made = field.program.run_fixed_part(found->bytes, decoder_, context_);
     if (!made) return std::unexpected(made.error());
     copy_view(*made, bytes.data(), view_of_array(bytes.data(), part->spec));
-    describe(head, part->spec);
+    describe_array(head, part->spec);
     head.picture_width = part->width;
     head.picture_height = part->height;
     head.cost_ns = cost_since(began);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "penstock/interruption.h"
+
 namespace penstock {
 namespace {
 
@@ -53,7 +55,7 @@ bool holds_times(const SamplePlan& plan, const FieldPlan& field) {
 }  // namespace
 
 Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& options,
-                               std::uint64_t budget_bytes, const SharedReads& shared) {
+                               const ProbeMemory& memory, const SharedReads& shared) {
   std::vector<std::optional<ArraySpec>> specs(plan.fields.size());
   std::vector<FieldKind> kinds(plan.fields.size());
   bool complete = true;
@@ -66,8 +68,7 @@ Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& opti
   }
   const std::vector<std::optional<ArraySpec>> fixed = specs;
   if (!complete) {
-    Ledger ledger(budget_bytes);
-    ScratchBudget budget(ledger, budget_bytes, 0);
+    ScratchBudget budget(memory.ledger, memory.bytes, 0);
     WorkerCounters counters;
     SampleWorker worker(plan, budget, counters, shared);
     const std::uint64_t tries = std::min(plan.source->size(), kSamplesToProbe);
@@ -76,6 +77,9 @@ Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& opti
     for (std::uint64_t sample = 0; sample < tries; ++sample) {
       measured = worker.measure(shared.streams ? sample : sample * plan.source->size() / tries);
       if (measured) break;
+      // Ctrl-C, not a bad sample: the next one must not hide it.
+      if (measured.error().code == ErrorCode::kStopped) return std::unexpected(measured.error());
+      PENSTOCK_CHECK(check_interruption(plan.source->uri()));
       if (!first_error) first_error = measured.error();
     }
     if (!measured) return std::unexpected(*first_error);

@@ -15,7 +15,7 @@ struct SampleShape {
 // From the transforms where they fix type and shape, else from the first sample that can be read. Fields
 // whose samples may differ are placed as `collate` says.
 Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& options,
-                               std::uint64_t budget_bytes, const SharedReads& shared);
+                               const ProbeMemory& memory, const SharedReads& shared);
 
 // Behind each padded field, the shapes that its samples had. Fails where that name is taken, or where the
 // field cannot hold pad_value.

@@ -68,7 +68,8 @@ SampleWorker::SampleWorker(const SamplePlan& plan, ScratchBudget& budget, Worker
     if (plan.fields[field].source_field >= 0 && plan.fields[field].form == FieldForm::kChunks)
       chunked_fields_.push_back(field);
   if (!chunked_fields_.empty())
-    chunks_ = std::make_unique<ChunkAssembler>(*plan.source, scratch_, clock_, shared);
+    chunks_ = std::make_unique<ChunkAssembler>(*plan.source, budget, clock_, shared);
+  if (chunks_) chunks_->open_others_by([this](const SampleUse& use) { return open_other(use); });
 }
 
 void SampleWorker::read_through(const SharedReads& shared) {
@@ -81,10 +82,13 @@ Result<bool> SampleWorker::fill(std::uint64_t epoch, std::uint64_t position, std
                                 const BatchTarget& batch, std::uint64_t index) {
   context_.draws = Draws(plan_.seed, epoch, position);
   const Target target{&batch, index, nullptr, nullptr};
+  batch_ = &batch;
+  epoch_ = epoch;
   room_taken_ = 0;
   is_too_early_ = is_batch_too_large_ = false;
   if (shared_.upcoming != nullptr) shared_.upcoming->extend();
   Status made = make_sample(position, sample, target);
+  batch_ = nullptr;
   if (made) return true;
   drop_parts(target);
   if (is_too_early_) return false;
@@ -106,6 +110,7 @@ Status SampleWorker::look_at(std::uint64_t sample, const Look& look) {
 
 Status SampleWorker::make_sample(std::uint64_t position, std::uint64_t sample, const Target& target) {
   clock_.start();
+  if (chunks_) chunks_->begin_sample();
   Status status;
   try {
     status = make_fields(position, sample, target);
@@ -128,6 +133,7 @@ Status SampleWorker::make_sample(std::uint64_t position, std::uint64_t sample, c
 
 void SampleWorker::end_sample() {
   reader_.end_sample();
+  if (own_ && own_->memory) own_.reset();  // others in the making want the memory
   held_.reset();
   record_ = {};
   context_.held.reset();
@@ -277,11 +283,14 @@ Result<RecordValue> SampleWorker::read_bytes(const FieldPlan& field, std::uint64
   }
   if (field.form != FieldForm::kRecord) return RecordValue{*bytes, std::nullopt};
   // Several fields of one record: it is opened, and its checksums verified, once.
-  if (record_.empty() || record_is_of_ != reader_.reads() || record_.data() < bytes->data() ||
-      record_.data() > bytes->data() + bytes->size()) {
-    const auto record = plan_.source->open_record(sample, *bytes);
-    if (!record) return place_error(record.error());
-    record_ = *record;
+  const ConstBytes opened = record_.bytes;
+  if (opened.empty() || record_is_of_ != reader_.reads() || opened.data() < bytes->data() ||
+      opened.data() > bytes->data() + bytes->size()) {
+    record_ = {};
+    auto record = plan_.source->open_record(
+        sample, *bytes, [this](std::uint64_t more) { return scratch_.charge(more); });
+    if (!record) return place_error(std::move(record).error());
+    record_ = std::move(*record);
     record_is_of_ = reader_.reads();
   }
   auto value = plan_.source->find_in_record(

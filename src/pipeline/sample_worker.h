@@ -61,6 +61,12 @@ struct UnitCost {
   double encoded_bytes = 0, decoded_bytes = 0;
 };
 
+// The part of a loader's memory that looking at a few samples may take, before the workers divide it.
+struct ProbeMemory {
+  Ledger& ledger;
+  std::uint64_t bytes = 0;
+};
+
 // A batch that samples are made into.
 struct BatchTarget {
   const SlotLayout& layout;
@@ -119,8 +125,15 @@ class SampleWorker {
   Status make_field(std::size_t field, std::uint64_t sample, const Target& target);
   // All chunked fields together: straight into their slots, or into scratch where more is to be done.
   Status make_chunked(std::uint64_t position, std::uint64_t sample, const Target& target);
+  // Where their elements go. `room` gives memory for fields that do not go straight to their slots.
+  using Room = std::function<Result<std::byte*>(std::size_t bytes)>;
+  Status aim(std::uint64_t sample, const Target& target, const Room& room, SampleBoxes& out);
   Result<bool> aim_at_slot(std::size_t field, const ArrayLayout& stored, const Target& target,
                            ChunkTarget& out);
+  // The sample itself, as other workers see it.
+  Result<OpenSamplePtr> open_own(std::uint64_t position, std::uint64_t sample, const Target& target);
+  // One that nobody has begun with; nullptr where that is not possible.
+  OpenSamplePtr open_other(const SampleUse& use);
   Status make_derived(std::size_t parent, const View& value, const Target& target);
   // Part `part` of the field's program is done: the value waits for the Map that follows, or is delivered
   // and others derive from it.
@@ -161,8 +174,10 @@ class SampleWorker {
   const CacheTier::Room room_for_kept_;
   std::vector<std::size_t> chunked_fields_;  // of the plan
   std::unique_ptr<ChunkAssembler> chunks_;
-  std::vector<ChunkTarget> chunk_targets_;
-  ConstBytes record_;               // opened, of this sample; empty: not yet
+  OpenSamplePtr own_;                    // the sample being made; used again where nobody else has it
+  const BatchTarget* batch_ = nullptr;   // of the sample being made, and its epoch
+  std::uint64_t epoch_ = 0;
+  OpenedRecord record_;             // of this sample; empty: not opened yet
   std::uint64_t record_is_of_ = 0;  // which of the reader's reads
   // By field: what waits for a Map over several fields.
   struct PutAside {

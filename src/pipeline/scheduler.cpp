@@ -23,8 +23,10 @@ Scheduler::Scheduler(const Setup& setup)
       prefetch_(setup.prefetch),
       policy_(setup.policy),
       threads_(setup.threads),
+      chunk_scratch_(*ledger_, setup.chunk_share_bytes, setup.chunk_pot_bytes),
       scratch_(*ledger_, setup.scratch_share_bytes, setup.scratch_pot_bytes),
       counters_(setup.threads) {
+  scratch_.chunks = &chunk_scratch_;
   pool_->on_return([this] { wake_workers(); });
   room_->on_return([this] { wake_workers(); });
   for (unsigned t = 0; t < threads_; ++t) pool_threads_.emplace_back([this, t] { work(t); });
@@ -40,7 +42,7 @@ void Scheduler::stop() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     for (const RunPtr& run : runs_) {
-      run->is_cancelled = true;
+      run->cancel();
       if (run->reads) run->reads->interrupt();
       run->batch_ready.notify_all();
     }
@@ -56,22 +58,23 @@ void Scheduler::stop() {
   }
 }
 
-void Scheduler::drop(OpenBatch& batch) {
+void Scheduler::drop(RunningEpoch& run, OpenBatch& batch) {
+  run.reads->close_batch(batch.range);
   pool_->put_back(std::move(batch.contents->block));
   room_->drop(batch.contents->room);
 }
 
 void Scheduler::drop_idle_batches(RunningEpoch& run) {
-  std::erase_if(run.batches, [this](const auto& batch) {
+  std::erase_if(run.batches, [&](const auto& batch) {
     if (batch->workers > 0) return false;
-    drop(*batch);
+    drop(run, *batch);
     return true;
   });
 }
 
 // The last batch of the epoch is made again later, when there is memory.
 void Scheduler::drop_last(RunningEpoch& run) {
-  drop(*run.batches.back());
+  drop(run, *run.batches.back());
   run.batches.pop_back();
   --run.next_to_open;
 }
@@ -102,7 +105,7 @@ void Scheduler::cancel(RunningEpoch& run) {
   {
     const std::lock_guard lock(mutex_);
     if (run.is_cancelled) return;
-    run.is_cancelled = true;
+    run.cancel();
     if (run.workers > 0 && run.reads) run.reads->interrupt();
     drop_idle_batches(run);
     if (run.workers == 0) ended = retire(run);
@@ -189,7 +192,10 @@ void Scheduler::work(unsigned number) {
     lock.unlock();
     const Clock::time_point since = Clock::now();
     worker.read_through(shared);
-    make_samples(*claim, worker);
+    {
+      const Interruption::Scope scope(&claim->run->interruption);
+      make_samples(*claim, worker);
+    }
     const Clock::time_point now = Clock::now();
     const double seconds = seconds_between(since, now);
     if (seconds_between(booked_at, now) > kBookSeconds) {
@@ -296,6 +302,7 @@ bool Scheduler::open_batch(RunningEpoch& run) {
   batch->contents->prepare(layout_, batch->range.count);
   batch->is_complete = !layout_.has_padding();
   if (is_first) room_->promote(batch->contents->room);
+  run.reads->open_batch(batch->range, *batch->contents);
   run.batches.push_back(std::move(batch));
   if (idle_ > 0) work_there_.notify_all();
   return true;
@@ -349,7 +356,7 @@ void Scheduler::make_samples(Claim& claim, SampleWorker& worker) {
       continue;
     }
     batch.errors.push_back(std::move(made).error());
-    if (policy_.on_error == OnError::kSkip) {
+    if (policy_.on_error == OnError::kSkip && batch.errors.back().code != ErrorCode::kStopped) {
       batch.left_out.resize(batch.range.count);
       batch.left_out[index] = true;
     } else {
@@ -369,11 +376,13 @@ Result<bool> Scheduler::make_one(const Claim& claim, std::uint64_t index, Sample
   };
   auto made = make(task.order->sample_at(position));
   if (made || policy_.on_error != OnError::kReplace || worker.is_batch_too_large()) return made;
+  if (made.error().code == ErrorCode::kStopped) return made;
   Draws draws(mix64(policy_.seed ^ 0x57A2D12), task.epoch, position);
   for (int attempt = 0; attempt < kStandInTries; ++attempt) {
     // From the same order, so that a sampler or weights hold for stand-ins too.
     const auto stand_in = make(task.order->sample_at(draws.below(task.order->size())));
     if (!stand_in && worker.is_batch_too_large()) return stand_in;
+    if (!stand_in && stand_in.error().code == ErrorCode::kStopped) return stand_in;
     if (!stand_in) continue;
     if (!*stand_in) return false;
     std::lock_guard lock(batch.trouble);
@@ -473,6 +482,7 @@ Scheduler::Wait Scheduler::next(RunningEpoch& run, FinishedBatch& out, std::chro
     // Lent before a worker can look for memory: in a budget of one batch, the next one fits only
     // when this one has left the ledger.
     out.variable_bytes = batch->contents->room.bytes;
+    run.reads->close_batch(batch->range);
     lend(*batch, out);
     if (!run.batches.empty()) room_->promote(run.batches.front()->contents->room);
     if (run.is_handed_out()) ended = retire(run);
@@ -483,7 +493,10 @@ Scheduler::Wait Scheduler::next(RunningEpoch& run, FinishedBatch& out, std::chro
   out.padded = batch->range.padded;
   out.replaced = batch->replaced;
   out.errors = std::move(batch->errors);
-  std::ranges::sort(out.errors, {}, [](const Error& error) { return error.where.sample; });
+  // Whoever stops the program is not to be told of bad samples first.
+  std::ranges::sort(out.errors, {}, [](const Error& error) {
+    return std::pair{error.code != ErrorCode::kStopped, error.where.sample};
+  });
   // A batch that does not fit is to blame before any sample of it.
   if (batch->too_large) out.errors.insert(out.errors.begin(), std::move(*batch->too_large));
   out.failed = batch->failed;

@@ -56,6 +56,7 @@ class Scheduler {
     std::shared_ptr<Ledger> ledger;
     ReadDivision& reads;
     std::uint64_t scratch_share_bytes = 0, scratch_pot_bytes = 0;
+    std::uint64_t chunk_share_bytes = 0, chunk_pot_bytes = 0;
     unsigned threads = 1;
     std::uint64_t prefetch = 1;
     BatchPolicy policy;
@@ -108,7 +109,7 @@ class Scheduler {
   void complete(OpenBatch& batch);
   void finish_claim(const Claim& claim, double seconds);
   void lend(OpenBatch& batch, FinishedBatch& out);
-  void drop(OpenBatch& batch);
+  void drop(RunningEpoch& run, OpenBatch& batch);
   void drop_last(RunningEpoch& run);
   void drop_idle_batches(RunningEpoch& run);
   std::unique_ptr<EpochReads> retire(RunningEpoch& run);
@@ -124,7 +125,7 @@ class Scheduler {
   const std::uint64_t prefetch_;
   const BatchPolicy policy_;
   const unsigned threads_;
-  ScratchBudget scratch_;
+  ScratchBudget chunk_scratch_, scratch_;
   std::vector<WorkerCounters> counters_;
 
   mutable std::mutex mutex_;

@@ -4,16 +4,15 @@
 
 #include <algorithm>
 
+#include "base/byte_units.h"
+#include "penstock/interruption.h"
 #include "source/ahead_object.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kPiece = 256 << 10;  // decompressed at a time: readers keep a buffer of this size
-constexpr std::uint64_t kMostAhead = 16;
-// Input and output pieces and the decompressor's own tables; zstd also keeps a window of up to 8 MiB.
-constexpr std::uint64_t kGzipDecoder = 3 * kMiB, kZstdDecoder = 12 * kMiB;
+constexpr std::uint64_t kMaxStreamsAhead = 16;
 constexpr std::uint64_t kAheadOfDecoder = 8 * kMiB;  // of distant stores
 // Blocks passed on the way to one that is farther off are not worth keeping.
 constexpr std::size_t kWorthKeeping = 64;
@@ -36,7 +35,7 @@ Result<StreamPlan> plan_streams(const Source& source, const StreamRequest& reque
   // One that is at its end is closed at once, so that where windows meet there are hardly more.
   const std::uint64_t window = std::max<std::uint64_t>(request.window_units, 1);
   plan.decoders = std::min<std::size_t>(source.streams().size(), window + 2);
-  plan.decoder_bytes = plan.decoders * ((zstd ? kZstdDecoder : kGzipDecoder) +
+  plan.decoder_bytes = plan.decoders * (memory_of_reader(zstd ? Compression::kZstd : Compression::kGzip) +
                                         (source.store().reads_ahead() > 0 ? kAheadOfDecoder : 0));
   // Of a subset, the blocks that it touches.
   const auto units = source.units();
@@ -52,7 +51,7 @@ Result<StreamPlan> plan_streams(const Source& source, const StreamRequest& reque
     for (std::size_t i = 0; i < std::min<std::size_t>(windows * window, sizes.size()); ++i) sum += sizes[i];
     return sum;
   };
-  plan.prefetch = request.prefetch ? request.prefetch : kMostAhead;
+  plan.prefetch = request.prefetch ? request.prefetch : kMaxStreamsAhead;
   const auto fits = [&] { return plan.decoder_bytes + bytes_with(plan.prefetch) <= request.most_bytes; };
   while (plan.prefetch > 1 && !fits()) plan.prefetch /= 2;
   plan.block_bytes = bytes_with(plan.prefetch);
@@ -235,6 +234,7 @@ Status StreamBlocks::take_memory(std::uint64_t bytes) {
         fmt::format("a block of {} bytes of a compressed shard does not fit the memory budget", bytes));
   while (!try_take_memory(bytes)) {
     if (give_up_oldest()) continue;  // its memory comes back here
+    PENSTOCK_CHECK(check_interruption(source_.uri()));
     std::unique_lock lock(memory_mutex_);
     memory_came_back_.wait_for(lock, std::chrono::milliseconds(10));
   }

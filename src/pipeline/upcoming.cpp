@@ -38,13 +38,38 @@ std::optional<UpcomingPlan> plan_upcoming(const Source& source, const UpcomingRe
   if (arrays.empty() && !is_remote && !request.is_cached_on_disk) return std::nullopt;
   UpcomingPlan plan;
   plan.samples_ahead = std::clamp(request.samples, kFewestAhead, kMostAhead);
-  plan.ahead_bytes = !is_remote ? 0 : arrays.empty() ? request.most_bytes : request.most_bytes / 2;
+  if (is_remote)
+    plan.ahead_bytes = arrays.empty() ? request.most_bytes
+                                      : std::min(request.most_bytes / 2,
+                                                 request.most_bytes - std::min(request.most_bytes, request.shelf_bytes));
   plan.shelf_bytes = arrays.empty() ? 0 : request.most_bytes - plan.ahead_bytes;
+  // Of samples that more is done to than copying, those of one batch; where that would take too much from the chunks,
+  // none, and chunks are kept by next use alone.
+  const std::uint64_t of_batch = request.open_sample_bytes * request.batch_samples;
+  const std::uint64_t spare = plan.shelf_bytes - std::min(plan.shelf_bytes, request.shelf_bytes);
+  plan.open_sample_bytes = request.open_sample_bytes;
+  if (of_batch > 0 && of_batch <= std::min(plan.shelf_bytes / 2, spare)) {
+    plan.open_samples = request.batch_samples;
+    plan.shelf_bytes -= of_batch;
+  }
   return plan;
 }
 
 ChunkStats UpcomingMemory::stats() const {
-  return {counters.decoded, counters.reused, counters.missing, counters.decoded_bytes};
+  ChunkStats stats;
+  stats.decoded = counters.decoded;
+  stats.reused = counters.reused;
+  stats.missing = counters.missing;
+  stats.decoded_bytes = counters.decoded_bytes;
+  stats.distinct = distinct.count();
+  stats.distinct_bytes = distinct.bytes();
+  return stats;
+}
+
+// What is planned at one time, or, where chunks come back only after that, all of them.
+std::uint64_t UpcomingMemory::bytes_for_one_decode() const {
+  const std::uint64_t planned = shelf.most_bytes_in_use();
+  return planned > shelf.capacity() ? planned : std::max(distinct.bytes(), shelf.capacity() + 1);
 }
 
 Upcoming::Upcoming(const Source& source, std::vector<std::size_t> fields,
@@ -65,6 +90,7 @@ void Upcoming::start(std::shared_ptr<const EpochOrder> order, const RankSlice& s
   {
     const std::lock_guard lock(mutex_);
     const SampleUse first = memory_->shelf.start_walk();
+    memory_->distinct.start();
     walk_ = first.walk;
     first_due_ = first.due;
     first_position_ = slice.start;
@@ -72,6 +98,7 @@ void Upcoming::start(std::shared_ptr<const EpochOrder> order, const RankSlice& s
     slice_ = slice;
     batch_ = in_batch_ = planned_ = 0;
     finished_ = 0;
+    planned_end_ = open_end_ = slice.start;
   }
   if (ahead_) ahead_->start(slice.batches() > 0 ? slice.batch(0) : PositionRange{});
   extend();
@@ -87,22 +114,88 @@ void Upcoming::end() {
   if (!order_) return;
   order_.reset();
   memory_->shelf.end_walk(walk_);
+  const std::lock_guard open_lock(open_mutex_);
+  open_.clear();
 }
+
+// ---- samples in the making
+
+void Upcoming::open_batch(const PositionRange& range, BatchContents& contents) {
+  if (source_.chunked_arrays().empty()) return;
+  const std::lock_guard lock(open_mutex_);
+  open_.push_back({range, &contents});
+  tell_open();
+}
+
+void Upcoming::close_batch(const PositionRange& range) {
+  if (source_.chunked_arrays().empty()) return;
+  std::unique_lock lock(open_mutex_);
+  unpinned_.wait(lock, [&] { return batch_at(range.first)->pins == 0; });
+  open_.erase(batch_at(range.first));
+  tell_open();
+  memory_->shelf.close(walk_, use_at(range.first).due, range.count);
+}
+
+std::deque<Upcoming::OpenBatch>::iterator Upcoming::batch_at(std::uint64_t position) {
+  return std::ranges::find_if(open_, [&](const OpenBatch& batch) {
+    return position >= batch.range.first && position < batch.range.first + batch.range.count;
+  });
+}
+
+// Samples that must be kept until they are complete are few: those of the first batch that is not.
+void Upcoming::tell_open() {
+  std::uint64_t end = slice_.start;
+  if (!open_.empty()) end = open_.back().range.first + open_.back().range.count;
+  if (plan_.open_sample_bytes > 0) {
+    const auto first =
+        std::ranges::find_if(open_, [](const OpenBatch& batch) { return batch.finished < batch.range.count; });
+    if (first != open_.end()) end = std::min(end, first->range.first + plan_.open_samples);
+  }
+  open_end_ = end;
+  memory_->shelf.set_open(walk_, use_at(end).due);
+}
+
+std::unique_ptr<Upcoming::OpenPlace> Upcoming::find_open(const SampleUse& use) {
+  if (use.walk != walk_) return nullptr;
+  const std::uint64_t position = use.due - first_due_ + first_position_;
+  const std::lock_guard lock(open_mutex_);
+  const auto batch = batch_at(position);
+  if (batch == open_.end()) return nullptr;
+  ++batch->pins;
+  return std::make_unique<OpenPlace>(*this, position, position - batch->range.first, *batch->contents);
+}
+
+void Upcoming::unpin(std::uint64_t position) {
+  {
+    const std::lock_guard lock(open_mutex_);
+    --batch_at(position)->pins;
+  }
+  unpinned_.notify_all();
+}
+
+// ---- looking ahead
 
 void Upcoming::divide_among(std::size_t epochs) {
   if (ahead_) ahead_->limit(plan_.ahead_bytes / std::max<std::size_t>(epochs, 1));
 }
 
 void Upcoming::extend() {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock || !order_) return;  // another does it
-  for (std::uint64_t i = 0; i < kSamplesAStep; ++i) {
+  // What is in the making must be known, or a chunk would go before it was handed to all that need it.
+  const auto is_behind = [this] { return planned_end_ < open_end_; };
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (is_behind())
+    lock.lock();
+  else if (!lock.try_lock())
+    return;  // another does it
+  if (!order_) return;
+  for (std::uint64_t i = 0; i < kSamplesAStep || is_behind(); ++i) {
     if (batch_ >= slice_.batches()) return;
     if (planned_ >= finished_ + plan_.samples_ahead || memory_->shelf.planned_uses() > kMostUsesPlanned) return;
     const PositionRange range = slice_.batch(batch_);
     const std::uint64_t position = range.first + in_batch_;
     plan_sample(position, order_->sample_at(position));
     ++planned_;
+    planned_end_ = position + 1;
     if (++in_batch_ >= range.count) {
       ++batch_;
       in_batch_ = 0;
@@ -137,8 +230,16 @@ void Upcoming::plan_sample(std::uint64_t position, std::uint64_t sample) {
 
 void Upcoming::finish(std::uint64_t position, std::span<const ChunkId> chunks) {
   ++finished_;
-  if (!chunks.empty()) memory_->shelf.finish(use_at(position), chunks);
+  // Whatever was planned for it must not be handed to it any more: a stand-in may take its place.
+  if (!chunks.empty())
+    memory_->shelf.finish(use_at(position), chunks);
+  else if (!source_.chunked_arrays().empty())
+    memory_->shelf.finish(use_at(position), chunks_of(source_, fields_, order_->sample_at(position)));
   if (ahead_) ahead_->finish(position);
+  if (plan_.open_sample_bytes == 0) return;
+  const std::lock_guard lock(open_mutex_);
+  const auto batch = batch_at(position);
+  if (batch != open_.end() && ++batch->finished == batch->range.count) tell_open();
 }
 
 }  // namespace penstock

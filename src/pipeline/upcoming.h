@@ -6,6 +6,8 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -15,25 +17,33 @@
 #include "penstock/source.h"
 #include "penstock/stats.h"
 #include "pipeline/chunk_shelf.h"
+#include "pipeline/distinct_chunks.h"
 #include "pipeline/read_ahead.h"
 
 namespace penstock {
 
 class SampleCache;
+struct BatchContents;
 
 // How much memory is for what is shared between samples, and how far is looked ahead.
 struct UpcomingPlan {
   std::uint64_t shelf_bytes = 0;  // decoded chunks
   std::uint64_t ahead_bytes = 0;  // encoded bytes read ahead
   std::uint64_t samples_ahead = 0;
+  // For samples in the making whose chunks do not go straight to their slots: how much of each must be kept
+  // until it is complete (0: nothing), and how many can be.
+  std::uint64_t open_sample_bytes = 0, open_samples = 0;
 
-  std::uint64_t bytes() const { return shelf_bytes + ahead_bytes; }
+  std::uint64_t bytes() const { return shelf_bytes + ahead_bytes + open_sample_bytes * open_samples; }
 };
 
 struct UpcomingRequest {
   std::uint64_t samples = 1;     // that are made at one time, or that windows of the order reach over
   std::uint64_t most_bytes = 0;  // all of which are used
+  std::uint64_t shelf_bytes = 0;  // of these, at least for decoded chunks
   bool is_cached_on_disk = false;
+  std::uint64_t batch_samples = 1;
+  std::uint64_t open_sample_bytes = 0;  // see UpcomingPlan
 };
 
 // Nothing where samples share nothing, and store and cache are as well read on the spot.
@@ -45,15 +55,20 @@ struct ChunkCounters {
 
 // What the epochs under way share. Thread-safe.
 struct UpcomingMemory {
-  UpcomingMemory(std::shared_ptr<Ledger> ledger, const UpcomingPlan& plan)
+  UpcomingMemory(const Source& source, std::shared_ptr<Ledger> ledger, const UpcomingPlan& plan)
       : shelf(ledger, plan.shelf_bytes),
+        distinct(source.chunked_arrays()),
+        open(std::make_shared<Area>(ledger, plan.open_sample_bytes * plan.open_samples)),
         ahead(std::make_shared<Area>(std::move(ledger), plan.ahead_bytes)) {}
 
   ChunkShelf shelf;
   ChunkCounters counters;
+  DistinctChunks distinct;
+  std::shared_ptr<Area> open;   // for samples in the making
   std::shared_ptr<Area> ahead;  // for what is read ahead
 
   ChunkStats stats() const;
+  std::uint64_t bytes_for_one_decode() const;
 };
 
 class Upcoming {
@@ -72,9 +87,39 @@ class Upcoming {
   // So many epochs read ahead, each within its share of the memory for it.
   void divide_among(std::size_t epochs);
 
+  // The batch of these positions is in the making: its samples may be handed chunks.
+  void open_batch(const PositionRange& range, BatchContents& contents);
+  // It is delivered, or given up. Waits until nothing is being handed to it.
+  void close_batch(const PositionRange& range);
+
+  // A sample of an open batch. The batch stays open as long as this exists.
+  class OpenPlace {
+   public:
+    OpenPlace(Upcoming& owner, std::uint64_t position, std::uint64_t index, BatchContents& contents)
+        : position_(position),
+          index_(index),
+          contents_(contents),
+          owner_(owner) {}
+    OpenPlace(const OpenPlace&) = delete;
+    ~OpenPlace() { owner_.unpin(position_); }
+
+    std::uint64_t position() const { return position_; }
+    std::uint64_t sample() const { return owner_.order_->sample_at(position_); }
+    std::uint64_t index() const { return index_; }  // in the batch
+    BatchContents& contents() const { return contents_; }
+
+   private:
+    const std::uint64_t position_, index_;
+    BatchContents& contents_;
+    Upcoming& owner_;
+  };
+  // nullptr where its batch is not open, or the sample is of another epoch.
+  std::unique_ptr<OpenPlace> find_open(const SampleUse& use);
+  const std::shared_ptr<Area>& open_area() const { return memory_->open; }
+
   // A worker begins with a sample: looks some samples further ahead.
   void extend();
-  // It is done with it. `chunks`: all that it used.
+  // It is done with it. `chunks`: all that it needs; none where it failed before that was known.
   void finish(std::uint64_t position, std::span<const ChunkId> chunks);
 
   ChunkShelf& shelf() { return memory_->shelf; }
@@ -82,9 +127,20 @@ class Upcoming {
   SampleUse use_at(std::uint64_t position) const { return {first_due_ + position - first_position_, walk_}; }
   ReadAhead* ahead() { return ahead_.get(); }  // nullptr: the store is as well read on the spot
   ChunkCounters& counters() { return memory_->counters; }
+  DistinctChunks& distinct() { return memory_->distinct; }
 
  private:
+  struct OpenBatch {
+    PositionRange range;
+    BatchContents* contents = nullptr;
+    std::uint64_t finished = 0;  // samples
+    unsigned pins = 0;
+  };
+
   void plan_sample(std::uint64_t position, std::uint64_t sample);
+  void unpin(std::uint64_t position);
+  std::deque<OpenBatch>::iterator batch_at(std::uint64_t position);
+  void tell_open();
 
   const Source& source_;
   const std::vector<std::size_t> fields_;
@@ -101,6 +157,11 @@ class Upcoming {
   std::uint64_t batch_ = 0, in_batch_ = 0;
   std::uint64_t planned_ = 0;
   std::atomic<std::uint64_t> finished_{0};
+  std::atomic<std::uint64_t> planned_end_{0}, open_end_{0};  // positions
+
+  std::mutex open_mutex_;  // guards what is below
+  std::condition_variable unpinned_;
+  std::deque<OpenBatch> open_;  // in order of delivery
 };
 
 // The chunks of a sample's fields, each once.

@@ -10,7 +10,7 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kMostValues = 100'000;
-constexpr std::int64_t kConvertedAtOnce = 8192;
+constexpr std::int64_t kCountedAtOnce = 8192;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void ValueCounts::add(const View& value) {
 // One label, or the labels of a patch.
 void ValueCounts::add_elements(const View& value) {
   if (value.dtype > DType::kInt64) return;  // fractions are no classes
-  for_each_piece(value, kConvertedAtOnce, [&](const View& piece, std::int64_t elements) {
+  for_each_piece(value, kCountedAtOnce, [&](const View& piece, std::int64_t elements) {
     converted_.resize(static_cast<std::size_t>(elements));
     auto* out = reinterpret_cast<std::byte*>(converted_.data());
     copy_view(piece, out, view_of_array(out, {DType::kInt64, piece.shape_vector()}));

@@ -7,15 +7,16 @@
 #include <condition_variable>
 #include <thread>
 
+#include "base/byte_units.h"
 #include "base/machine.h"
+#include "penstock/interruption.h"
 #include "pipeline/field_plan.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
-constexpr std::uint64_t kMostShare = 32 * kMiB;
-constexpr std::uint64_t kLongestRun = 64;  // neighbours for one thread
+constexpr std::uint64_t kMaxVisitShare = 32 * kMiB;
+constexpr std::uint64_t kLongestVisitRun = 64;  // neighbours for one thread
 constexpr std::uint64_t kRunsForEach = 32;
 constexpr std::uint64_t kRunsAhead = 64;  // samples that each thread looks ahead, at least
 constexpr auto kProgressEvery = std::chrono::milliseconds(100);
@@ -183,7 +184,7 @@ std::vector<std::uint64_t> runs_of(const Source& source, unsigned threads) {
   if (source.shares_units())
     if (const auto units = source.units()) return units->first_sample;
   const std::uint64_t length =
-      std::clamp<std::uint64_t>(source.size() / (threads * kRunsForEach), 1, kLongestRun);
+      std::clamp<std::uint64_t>(source.size() / (threads * kRunsForEach), 1, kLongestVisitRun);
   std::vector<std::uint64_t> begins;
   for (std::uint64_t sample = 0; sample < source.size(); sample += length) begins.push_back(sample);
   begins.push_back(source.size());
@@ -193,20 +194,31 @@ std::vector<std::uint64_t> runs_of(const Source& source, unsigned threads) {
 // The threads, which take runs in order until none is left.
 class Pool {
  public:
-  Pool(std::vector<std::unique_ptr<Visitor>>& visitors, std::vector<std::uint64_t> runs)
+  // `on_stop` breaks off what the threads wait for.
+  Pool(std::vector<std::unique_ptr<Visitor>>& visitors, std::vector<std::uint64_t> runs,
+       std::function<void()> on_stop)
       : visitors_(visitors),
         runs_(std::move(runs)),
+        on_stop_(std::move(on_stop)),
         running_(visitors.size()) {}
 
   // False: it was stopped.
   bool run(const VisitOptions& options) {
     std::vector<std::jthread> threads;
-    for (const auto& visitor : visitors_) threads.emplace_back([this, &visitor] { work(*visitor); });
+    for (const auto& visitor : visitors_)
+      threads.emplace_back([this, &visitor] {
+        const Interruption::Scope scope(&stop_reading_);
+        work(*visitor);
+      });
     std::unique_lock lock(mutex_);
     while (!finished_.wait_for(lock, kProgressEvery, [&] { return running_ == 0; })) {
-      if (!options.progress) continue;
       lock.unlock();
-      if (!options.progress(done_.load(std::memory_order_relaxed))) stop_ = true;
+      const bool stops = Interruption::is_requested() ||
+                         (options.progress && !options.progress(done_.load(std::memory_order_relaxed)));
+      if (stops && !stop_.exchange(true)) {
+        stop_reading_.request();
+        on_stop_();
+      }
       lock.lock();
     }
     return !stop_;
@@ -225,6 +237,8 @@ class Pool {
 
   std::vector<std::unique_ptr<Visitor>>& visitors_;
   const std::vector<std::uint64_t> runs_;
+  const std::function<void()> on_stop_;
+  Interruption stop_reading_;  // of the threads
   std::atomic<std::size_t> next_{0};
   std::atomic<std::uint64_t> done_{0};
   std::atomic<bool> stop_{false};
@@ -240,7 +254,7 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
   if (!plans) return std::unexpected(plans.error());
   const Clock::time_point began = Clock::now();
   const std::uint64_t memory =
-      options.memory_bytes ? options.memory_bytes : std::max(free_memory_bytes() / 4, 64 * kMiB);
+      options.memory_bytes ? options.memory_bytes : default_memory_bytes(1);
   unsigned threads = options.threads ? options.threads : usable_cpus();
   threads = static_cast<unsigned>(std::clamp<std::uint64_t>(source->size(), 1, threads));
 
@@ -258,12 +272,13 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
   }
   std::shared_ptr<UpcomingMemory> upcoming_memory;
   std::unique_ptr<Upcoming> upcoming;
-  if (const auto plan = plan_upcoming(*source, {std::uint64_t{threads} * kRunsAhead, memory / 2})) {
+  const std::uint64_t to_share = source->chunked_arrays().empty() ? memory / 2 : memory * 3 / 8;
+  if (const auto plan = plan_upcoming(*source, {std::uint64_t{threads} * kRunsAhead, to_share})) {
     stream_bytes += plan->bytes();
     std::vector<std::size_t> stored;
     for (const std::size_t field : plans->fields)
       if (source->fields()[field].form != FieldForm::kIndex) stored.push_back(field);
-    upcoming_memory = std::make_shared<UpcomingMemory>(ledger, *plan);
+    upcoming_memory = std::make_shared<UpcomingMemory>(*source, ledger, *plan);
     upcoming = std::make_unique<Upcoming>(*source, std::move(stored), upcoming_memory, *plan, nullptr);
     OrderSpec in_order;
     in_order.samples = source->size();
@@ -271,16 +286,25 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
     everything.epoch_size = source->size();
     upcoming->start(make_epoch_order(in_order, 0), everything);
   }
-  // Half in shares, so that every worker there may be has its own; half for one large sample at a time.
+  // Half in shares, so that every worker there may be has its own; half for one large sample, or one large chunk,
+  // at a time.
   const std::uint64_t scratch = memory - stream_bytes, workers = threads * (plans->fields.size() + 1);
-  const std::uint64_t share = std::min(scratch / (2 * workers), kMostShare);
-  ScratchBudget budget(*ledger, share, scratch - share * workers);
+  const std::uint64_t for_chunks = source->chunked_arrays().empty() ? 0 : scratch * 3 / 5;
+  const auto share_of = [&](std::uint64_t bytes) { return std::min(bytes / (2 * workers), kMaxVisitShare); };
+  const std::uint64_t share = share_of(scratch - for_chunks), chunk_share = share_of(for_chunks);
+  ScratchBudget chunk_budget(*ledger, chunk_share, for_chunks - chunk_share * workers);
+  ScratchBudget budget(*ledger, share, scratch - for_chunks - share * workers);
+  budget.chunks = &chunk_budget;
 
   std::vector<std::unique_ptr<Visitor>> visitors;
   for (unsigned i = 0; i < threads; ++i)
     visitors.push_back(std::make_unique<Visitor>(*source, *plans, budget,
                                                  SharedReads{streams.get(), upcoming.get()}, look()));
-  if (!Pool(visitors, runs_of(*source, threads)).run(options))
+  const auto break_off = [&] {
+    if (streams) streams->interrupt();
+    if (upcoming) upcoming->interrupt();
+  };
+  if (!Pool(visitors, runs_of(*source, threads), break_off).run(options))
     return fail(ErrorCode::kStopped, "stopped before all samples were read", {source->uri(), -1, -1, -1});
 
   Visit visit;

@@ -31,8 +31,7 @@ class Cutter {
 
   void run(std::vector<ChunkPiece>& out) {
     const std::size_t rank = array_.grid().size();
-    for (std::size_t d = 0; d < rank; ++d)
-      if (box_.count[d] <= 0) return;
+    if (is_empty()) return;
     while (true) {
       add(out);
       std::size_t d = rank;
@@ -44,7 +43,24 @@ class Cutter {
     }
   }
 
+  void run_at(std::uint64_t chunk, std::vector<ChunkPiece>& out) {
+    if (is_empty()) return;
+    for (std::size_t d = array_.grid().size(); d-- > 0;) {
+      const auto along = static_cast<std::uint64_t>(array_.grid()[d]);
+      chunk_[d] = static_cast<std::int64_t>(chunk % along);
+      chunk /= along;
+      if (chunk_[d] < first_chunk_[d] || chunk_[d] > last_chunk_[d]) return;
+    }
+    add(out);
+  }
+
  private:
+  bool is_empty() const {
+    for (std::size_t d = 0; d < array_.grid().size(); ++d)
+      if (box_.count[d] <= 0) return true;
+    return false;
+  }
+
   void add(std::vector<ChunkPiece>& out) const {
     ChunkPiece piece;
     piece.chunk.array = static_cast<std::uint32_t>(box_.array);
@@ -82,6 +98,12 @@ std::uint64_t count_pieces(std::span<const ChunkedArrayPtr> arrays, std::span<co
 void cut_boxes(std::span<const ChunkedArrayPtr> arrays, std::span<const ArrayBox> boxes,
                std::vector<ChunkPiece>& out) {
   for (const ArrayBox& box : boxes) Cutter(*arrays[box.array], box).run(out);
+}
+
+void cut_boxes_at(std::span<const ChunkedArrayPtr> arrays, std::span<const ArrayBox> boxes, const ChunkId& chunk,
+                  std::vector<ChunkPiece>& out) {
+  for (const ArrayBox& box : boxes)
+    if (box.array == chunk.array) Cutter(*arrays[box.array], box).run_at(chunk.number, out);
 }
 
 }  // namespace penstock

@@ -26,4 +26,8 @@ std::uint64_t count_pieces(std::span<const ChunkedArrayPtr> arrays, std::span<co
 void cut_boxes(std::span<const ChunkedArrayPtr> arrays, std::span<const ArrayBox> boxes,
                std::vector<ChunkPiece>& out);
 
+// Those of one chunk only.
+void cut_boxes_at(std::span<const ChunkedArrayPtr> arrays, std::span<const ArrayBox> boxes, const ChunkId& chunk,
+                  std::vector<ChunkPiece>& out);
+
 }  // namespace penstock

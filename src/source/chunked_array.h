@@ -48,6 +48,8 @@ class ChunkedArray {
 
   virtual Status decode(std::uint64_t chunk, ConstBytes encoded, MutableBytes out,
                         CodecWorker& worker) const = 0;
+  // Scratch that decode() takes, besides the encoded bytes.
+  virtual std::uint64_t decode_scratch_bytes() const { return 0; }
   virtual bool decodes_parts() const { return false; }
   virtual Status decode_part(std::uint64_t, ConstBytes, std::size_t, MutableBytes, CodecWorker&) const {
     return fail(ErrorCode::kUnsupported, "chunks are decoded as a whole");

@@ -18,13 +18,17 @@
 #include "base/lower_case.h"
 #include "base/machine.h"
 #include "decode/image.h"
+#include "penstock/interruption.h"
 
 namespace penstock {
 namespace {
 
 // The last letter counts versions. 2: more endings are images, and files that are left out are counted.
 constexpr std::string_view kMagic = "PENSTIX2";
-constexpr int kDeepest = 64;  // folders within folders: a loop of links ends here
+constexpr int kDeepest = 64;  // folders within folders
+// Links to one folder are different classes, or make its samples come more often: that is the user's choice.
+// But folders that link to one another have more paths than anybody can walk.
+constexpr int kMostPathsToFolder = 64;
 constexpr auto kProgressEvery = std::chrono::milliseconds(100);
 
 std::string join(const std::string& folder, std::string_view name) {
@@ -54,23 +58,29 @@ std::string ending_of(std::string_view name) {
 // Walks the tree with several threads, since each listing and stat may be a round trip.
 class Walk {
  public:
-  Walk(const Store& store, const std::string& root) : store_(store), root_(root) { todo_.push_back({"", 0}); }
+  Walk(const Store& store, const std::string& root) : store_(store), root_(root) {
+    todo_.push_back({"", 0, nullptr});
+  }
 
   Status run(const std::function<bool(std::uint64_t)>& progress) {
     const unsigned threads = std::clamp(usable_cpus() * 2, 2u, 16u);
     std::vector<std::jthread> pool;
-    for (unsigned t = 0; t < threads; ++t) pool.emplace_back([this] { work(); });
+    for (unsigned t = 0; t < threads; ++t)
+      pool.emplace_back([this] {
+        const Interruption::Scope scope(&stop_walking_);
+        work();
+      });
     {
       std::unique_lock lock(mutex_);
-      while (!finished_.wait_for(lock, kProgressEvery, [&] { return is_done(); }))
-        if (progress) {
-          lock.unlock();
-          const bool go_on = progress(seen_.load(std::memory_order_relaxed));
-          lock.lock();
-          if (!go_on && !error_)
-            error_ =
-                Error{ErrorCode::kStopped, "stopped while looking for files", {root_, -1, -1, -1}, false};
-        }
+      while (!finished_.wait_for(lock, kProgressEvery, [&] { return is_done(); })) {
+        lock.unlock();
+        const bool stops =
+            Interruption::is_requested() || (progress && !progress(seen_.load(std::memory_order_relaxed)));
+        if (stops) stop_walking_.request();
+        lock.lock();
+        if (stops && !error_)
+          error_ = Error{ErrorCode::kStopped, "stopped while looking for files", {root_, -1, -1, -1}, false};
+      }
     }
     changed_.notify_all();
     pool.clear();
@@ -82,9 +92,15 @@ class Walk {
   std::vector<FoundFolder>& found() { return found_; }
 
  private:
+  // A folder and those that it stands in.
+  struct Ancestor {
+    FolderIdentity folder;
+    std::shared_ptr<const Ancestor> above;
+  };
   struct Task {
     std::string path;
     int depth;
+    std::shared_ptr<const Ancestor> above;
   };
 
   bool is_done() const { return error_.has_value() || (todo_.empty() && busy_ == 0); }
@@ -122,6 +138,8 @@ class Walk {
     auto version = store_.stat(full);
     if (!version) return std::unexpected(std::move(version).error());
     folder.version = *version;
+    auto here = enter(full, task);
+    if (!here) return std::unexpected(std::move(here).error());
     auto entries = store_.list(full);
     if (!entries) return std::unexpected(std::move(entries).error());
     for (FolderEntry& entry : *entries) {
@@ -130,7 +148,7 @@ class Walk {
         if (task.depth + 1 > kDeepest)
           return fail(ErrorCode::kTooLarge, fmt::format("folders nested more than {} deep", kDeepest),
                       {full, -1, -1, -1});
-        deeper.push_back({join(task.path, entry.name), task.depth + 1});
+        deeper.push_back({join(task.path, entry.name), task.depth + 1, *here});
         continue;
       }
       FileKind kind;
@@ -140,6 +158,7 @@ class Walk {
         ++folder.other_endings[ending_of(entry.name)];
         continue;
       }
+      PENSTOCK_CHECK(check_interruption(full));
       // A file that cannot be looked at stays in the index (size 0): reading it names the trouble.
       const auto info = store_.stat(full + "/" + entry.name);
       folder.files.push_back({std::move(entry.name), kind, info.value_or(ObjectVersion{})});
@@ -148,14 +167,33 @@ class Walk {
     return folder;
   }
 
+  // Notes that the walk has come to the folder once more.
+  Result<std::shared_ptr<const Ancestor>> enter(const std::string& full, const Task& task) {
+    const auto identity = store_.identity_of(full);
+    if (!identity) return nullptr;
+    for (const Ancestor* above = task.above.get(); above != nullptr; above = above->above.get())
+      if (above->folder == *identity)
+        return fail(ErrorCode::kUnsupported, "a link leads back to a folder that it stands in",
+                    {full, -1, -1, -1});
+    const std::lock_guard lock(mutex_);
+    if (++paths_to_[*identity] > kMostPathsToFolder)
+      return fail(ErrorCode::kTooLarge,
+                  fmt::format("more than {} paths lead to this folder by links; remove links between folders",
+                              kMostPathsToFolder),
+                  {full, -1, -1, -1});
+    return std::make_shared<const Ancestor>(*identity, task.above);
+  }
+
   const Store& store_;
   const std::string root_;
+  Interruption stop_walking_;  // of the threads
   std::mutex mutex_;
   std::condition_variable changed_, finished_;
   std::vector<Task> todo_;
   int busy_ = 0;
   std::optional<Error> error_;
   std::vector<FoundFolder> found_;
+  std::map<FolderIdentity, int> paths_to_;
   std::atomic<std::uint64_t> seen_{0};
 };
 
@@ -223,6 +261,7 @@ Result<FileIndex> scan_folder(const Store& store, const std::string& root, const
                               const ScanOptions& options) {
   Walk walk(store, root);
   PENSTOCK_CHECK(walk.run(options.progress));
+  PENSTOCK_CHECK(check_interruption(root));
   std::array<std::uint64_t, 2> counts{};
   for (const FoundFolder& folder : walk.found())
     for (const FoundFile& file : folder.files) ++counts[static_cast<std::size_t>(file.kind)];
@@ -334,6 +373,7 @@ Result<FileIndex> parse_index(ConstBytes bytes, const std::string& root) {
 
 bool index_fits(const Store& store, const std::string& root, const FileIndex& index) {
   return std::ranges::all_of(index.folders, [&](const FileIndex::Folder& folder) {
+    if (Interruption::is_requested()) return false;
     const auto version = store.stat(folder.path.empty() ? root : root + "/" + folder.path);
     return version && version->modified_ns == folder.modified_ns;
   });

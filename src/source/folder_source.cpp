@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "decode/npy.h"
+#include "penstock/interruption.h"
 #include "source/kept_index.h"
 
 namespace penstock {
@@ -40,7 +41,9 @@ class FolderSource final : public Source {
     }
     if (!classes_.empty() || has_labels)
       fields_.push_back({"label", FieldKind::kInteger, FieldForm::kIndex, true, !classes_.empty()});
+    InterruptionCheck check;
     for (const auto& file : index_.files) {
+      PENSTOCK_CHECK(check(options_.uri));
       fingerprint_ = hash_text(index_.folders[file.folder].path, fingerprint_);
       fingerprint_ = hash_text(index_.name(file), fingerprint_ ^ file.size);
       stored_bytes_ += file.size;
@@ -152,6 +155,7 @@ class FolderSource final : public Source {
   }
 
   Status find_masks() {
+    InterruptionCheck check;
     auto scanned = scan_folder(*store_, options_.masks_root, "images", {});
     if (!scanned) return std::unexpected(std::move(scanned).error());
     masks_ = std::move(*scanned);
@@ -160,6 +164,7 @@ class FolderSource final : public Source {
       by_stem.emplace(stem_of(masks_.relative_path(masks_.files[i])), i);
     mask_of_.reserve(index_.files.size());
     for (std::uint64_t i = 0; i < index_.files.size(); ++i) {
+      PENSTOCK_CHECK(check(options_.uri));
       const auto found = by_stem.find(stem_of(key(i)));
       if (found == by_stem.end())
         return fail(ErrorCode::kNotFound, fmt::format("no mask for image {}", key(i)),
@@ -175,6 +180,7 @@ class FolderSource final : public Source {
   void read_first_header() {
     constexpr std::uint64_t kTries = 16;
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(size(), kTries); ++i) {
+      if (Interruption::is_requested()) return;
       const Extent where = *extent(i, 0);
       auto object = store_->open(where.object);
       std::array<std::byte, kNpyPrefix> prefix;

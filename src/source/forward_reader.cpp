@@ -10,6 +10,7 @@
 
 #include "base/crc32c.h"
 #include "base/lower_case.h"
+#include "penstock/interruption.h"
 
 #ifdef PENSTOCK_WITH_ZSTD
 #include <zstd.h>
@@ -42,6 +43,7 @@ class ObjectReader final : public ForwardReader {
   static constexpr std::uint64_t kCallBytes = 8192;
 
   Status read(std::uint64_t offset, std::size_t size) {
+    PENSTOCK_CHECK(check_interruption({}));
     adapt(offset);
     std::size_t kept = 0;  // what is there already is not read again
     if (offset >= start_ && offset < start_ + filled_) {
@@ -85,6 +87,7 @@ class CompressedInput {
   // What is not consumed yet; empty only at the object's end.
   Result<ConstBytes> pending() {
     if (used_ == piece_.size() && next_ < object_.version().size) {
+      PENSTOCK_CHECK(check_interruption(uri_));
       piece_.resize(
           static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, object_.version().size - next_)));
       used_ = piece_.size();
@@ -119,6 +122,7 @@ class DecompressingReader : public ForwardReader {
   Result<ConstBytes> at(std::uint64_t offset, std::size_t size) final {
     if (offset < start_) return fail(ErrorCode::kInvalidArgument, "a compressed stream is only read forward");
     while (!ended_ && !failure_ && !holds(offset, size)) {
+      PENSTOCK_CHECK(check_interruption(uri_));
       make_room(offset);
       const auto produced = produce(MutableBytes(window_).subspan(filled_));
       if (!produced) {
@@ -329,6 +333,16 @@ Compression compression_of_name(std::string_view name) {
   for (const std::string_view ending : {".zst", ".tzst"})
     if (lower.ends_with(ending)) return Compression::kZstd;
   return Compression::kNone;
+}
+
+std::uint64_t memory_of_reader(Compression compression) {
+  constexpr std::uint64_t kMiB = 1 << 20;
+  switch (compression) {
+    case Compression::kNone: return 2 * kMiB;
+    case Compression::kGzip: return 3 * kMiB;
+    case Compression::kZstd: return 12 * kMiB;  // of which 8 are its window
+  }
+  return 12 * kMiB;
 }
 
 std::unique_ptr<ForwardReader> make_object_reader(Object& object) {

@@ -21,6 +21,10 @@ enum class Compression : std::uint8_t { kNone, kGzip, kZstd };
 // By the name's ending: .gz, .tgz, .zst, .tzst, .gzip.
 Compression compression_of_name(std::string_view name);
 
+// What a reader of such an object takes at most, while no more than a MiB is asked of it at a time: pieces of
+// input and output, and the decompressor's own tables.
+std::uint64_t memory_of_reader(Compression compression);
+
 class ForwardReader {
  public:
   virtual ~ForwardReader() = default;

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/scratch.h"
+#include "base/opening_memory.h"
 #include "penstock/interruption.h"
 #include "source/zarr/fill_value.h"
 
@@ -241,7 +242,8 @@ void LabelScan::work(ScratchBudget& budget, bool tells_progress) {
   Scratch scratch(budget);
   CodecWorker worker(scratch, kCodec);
   for (std::uint64_t chunk = next_++; chunk < labels_.chunks() && !stop_; chunk = next_++) {
-    auto status = read_chunk(chunk, scratch, worker);
+    Status status = check_interruption(labels_.uri());
+    if (status) status = read_chunk(chunk, scratch, worker);
     scratch.end_sample();
     worker.end_sample();
     if (!status) return stop_with(std::move(status).error());
@@ -260,8 +262,13 @@ Result<std::vector<VoxelSet>> LabelScan::run(std::vector<std::optional<Criterion
                                std::uint64_t{std::min<std::size_t>(labels_.store().reads_ahead(), 16)});
   const std::uint64_t threads =
       std::min({wanted, std::uint64_t{kMostThreads}, std::max<std::uint64_t>(labels_.chunks(), 1)});
-  Ledger ledger(options_.working_bytes);
-  ScratchBudget budget(ledger, options_.working_bytes / 2 / threads, options_.working_bytes / 2);
+  // The other half of the memory for opening is for the sets.
+  const std::uint64_t working_bytes =
+      std::min(options_.working_bytes, OpeningMemory::at_most(UINT64_MAX) / 2);
+  OpeningReservation reservation;
+  PENSTOCK_CHECK(reservation.add(working_bytes, "looking through labels", {labels_.uri(), -1, -1, -1}));
+  Ledger ledger(working_bytes);
+  ScratchBudget budget(ledger, working_bytes / 2 / threads, working_bytes / 2);
   {
     std::vector<std::jthread> helpers;
     for (std::uint64_t i = 1; i < threads; ++i)

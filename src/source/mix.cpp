@@ -59,13 +59,13 @@ class MixSource final : public Source {
     const Place place = find(sample);
     return place.part->value(place.sample, field);
   }
-  Result<std::span<const std::byte>> open_record(std::uint64_t sample,
-                                                 std::span<const std::byte> stored) const override {
+  Result<OpenedRecord> open_record(std::uint64_t sample, std::span<const std::byte> stored,
+                                   const Charge& charge) const override {
     const Place place = find(sample);
-    return place.part->open_record(place.sample, stored);
+    return place.part->open_record(place.sample, stored, charge);
   }
-  Result<RecordValue> find_in_record(std::uint64_t sample, std::size_t field,
-                                     std::span<const std::byte> record, const Room& room) const override {
+  Result<RecordValue> find_in_record(std::uint64_t sample, std::size_t field, const OpenedRecord& record,
+                                     const Room& room) const override {
     const Place place = find(sample);
     return place.part->find_in_record(place.sample, field, record, room);
   }

@@ -8,8 +8,10 @@
 
 #include "base/lower_case.h"
 #include "base/nearest_name.h"
+#include "base/opening_memory.h"
 #include "decode/image.h"
 #include "penstock/arrays.h"
+#include "penstock/interruption.h"
 #include "penstock/source.h"
 #include "source/folder_source.h"
 #include "source/kept_index.h"
@@ -148,6 +150,7 @@ Result<SourcePtr> open_files(std::shared_ptr<const Store> store, const std::stri
   index.folders.push_back({"", 0});
   for (std::size_t i = 0; i < paths.size(); ++i) {
     FileKind kind;
+    PENSTOCK_CHECK(check_interruption(uri));
     if (!kind_of_name(paths[i], kind))
       return fail(ErrorCode::kUnsupported,
                   fmt::format("not an image ({}) or .npy file by its name", image_endings()),
@@ -265,9 +268,7 @@ Result<SourcePtr> open_remote(const std::string& given, const OpenOptions& optio
               {uri, -1, -1, -1});
 }
 
-}  // namespace
-
-Result<SourcePtr> open_source(const std::string& uri, const OpenOptions& options) {
+Result<SourcePtr> open_one(const std::string& uri, const OpenOptions& options) {
   static const std::vector<std::string> kinds = {"images", "npy", "tar", "tfrecord", "manifest", "zarr"};
   if (!options.kind.empty() && std::ranges::find(kinds, options.kind) == kinds.end())
     return fail(ErrorCode::kInvalidArgument,
@@ -328,7 +329,7 @@ Result<SourcePtr> open_source(const std::string& uri, const OpenOptions& options
   return open_files(std::move(store), uri, {std::move(paths), {}, {}}, options);
 }
 
-Result<SourcePtr> open_source(const std::vector<std::string>& uris, const OpenOptions& options) {
+Result<SourcePtr> open_several(const std::vector<std::string>& uris, const OpenOptions& options) {
   if (uris.empty()) return fail(ErrorCode::kInvalidArgument, "the source is an empty list");
   // Alone, a .npy file is an array of samples; in a list it is one sample, however long the list is.
   const auto is_local_npy = [&](const std::string& uri) {
@@ -336,7 +337,7 @@ Result<SourcePtr> open_source(const std::vector<std::string>& uris, const OpenOp
     return !is_remote(uri) && fs::is_regular_file(uri, ignored) &&
            (options.kind.empty() ? kind_of_file(uri) : options.kind) == "npy";
   };
-  if (uris.size() == 1 && !is_local_npy(uris.front())) return open_source(uris.front(), options);
+  if (uris.size() == 1 && !is_local_npy(uris.front())) return open_one(uris.front(), options);
   auto expanded = expand_list(uris, options.kind);
   if (!expanded) return std::unexpected(std::move(expanded).error());
   const std::string name = name_of_list(uris);
@@ -345,7 +346,7 @@ Result<SourcePtr> open_source(const std::vector<std::string>& uris, const OpenOp
   if (expanded->has_folders || are_signed) {
     std::vector<SourcePtr> parts;
     for (const std::string& uri : uris) {
-      auto part = open_source(uri, options);
+      auto part = open_one(uri, options);
       if (!part) return part;
       parts.push_back(std::move(*part));
     }
@@ -368,7 +369,7 @@ Result<SourcePtr> open_source(const std::vector<std::string>& uris, const OpenOp
   return open_files(std::move(*store), name, {std::move(expanded->paths), {}, {}}, options);
 }
 
-Result<SourcePtr> open_labelled_files(const LabelledFiles& files, const OpenOptions& options) {
+Result<SourcePtr> open_labelled(const LabelledFiles& files, const OpenOptions& options) {
   if (files.paths.empty()) return fail(ErrorCode::kInvalidArgument, "the source is an empty list");
   if (files.labels.size() != files.paths.size())
     return fail(ErrorCode::kInvalidArgument,
@@ -377,6 +378,29 @@ Result<SourcePtr> open_labelled_files(const LabelledFiles& files, const OpenOpti
     if (is_remote(path))
       return fail(ErrorCode::kUnsupported, "single files over HTTP want a manifest", {without_secrets(path), -1, -1, -1});
   return open_files(std::make_shared<const FileStore>(), name_of_list(files.paths), files, options);
+}
+
+// What was opened after whoever waits was called back may lack what could not be read then.
+Result<SourcePtr> unless_interrupted(Result<SourcePtr> opened) {
+  if (opened) PENSTOCK_CHECK(check_interruption((*opened)->uri()));
+  return opened;
+}
+
+}  // namespace
+
+Result<SourcePtr> open_source(const std::string& uri, const OpenOptions& options) {
+  const OpeningMemory::Begin memory(options.memory_bytes);
+  return unless_interrupted(open_one(uri, options));
+}
+
+Result<SourcePtr> open_source(const std::vector<std::string>& uris, const OpenOptions& options) {
+  const OpeningMemory::Begin memory(options.memory_bytes);
+  return unless_interrupted(open_several(uris, options));
+}
+
+Result<SourcePtr> open_labelled_files(const LabelledFiles& files, const OpenOptions& options) {
+  const OpeningMemory::Begin memory(options.memory_bytes);
+  return unless_interrupted(open_labelled(files, options));
 }
 
 }  // namespace penstock

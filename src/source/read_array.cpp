@@ -6,12 +6,14 @@
 
 #include "base/checked_math.h"
 #include "base/load_run.h"
+#include "base/opening_memory.h"
+#include "penstock/interruption.h"
 
 namespace penstock {
 namespace {
 
 constexpr std::uint64_t kMemory = std::uint64_t{1} << 30;
-constexpr int kEncoded = 0, kDecoded = 1, kCodec = 2;  // scratch buffers
+constexpr int kStoredBuffer = 0, kDecodedBuffer = 1, kCodecBuffer = 2;  // scratch buffers
 
 template <typename Number>
 Result<std::vector<Number>> read_elements(const ChunkedArray& array, std::uint64_t most_elements) {
@@ -25,22 +27,27 @@ Result<std::vector<Number>> read_elements(const ChunkedArray& array, std::uint64
       return fail(ErrorCode::kTooLarge, fmt::format("more than {} elements", most_elements), where);
     count = *product;
   }
+  OpeningReservation reservation;
+  PENSTOCK_CHECK(reservation.add(count * sizeof(Number), "a coordinate", where));
   std::vector<Number> values(count);
-  Ledger ledger(kMemory);
-  ScratchBudget budget(ledger, kMemory, 0);
+  Ledger unlimited(kMemory);
+  Ledger& ledger = OpeningMemory::current() != nullptr ? OpeningMemory::current()->working() : unlimited;
+  ScratchBudget budget(ledger, std::min(kMemory, ledger.budget()), 0);
   Scratch scratch(budget);
-  CodecWorker codecs(scratch, kCodec);
+  CodecWorker codecs(scratch, kCodecBuffer);
   const std::size_t rank = array.spec().shape.size();
+  InterruptionCheck check;
   for (std::uint64_t chunk = 0; chunk < array.chunks(); ++chunk) {
+    PENSTOCK_CHECK(check_interruption(array.uri()));
     const auto place = array.place(chunk);
     if (!place) return std::unexpected(place.error());
-    const auto decoded = scratch.get(kDecoded, std::max<std::size_t>(array.chunk_bytes(chunk), 1));
+    const auto decoded = scratch.get(kDecodedBuffer, std::max<std::size_t>(array.chunk_bytes(chunk), 1));
     if (!decoded) return std::unexpected(decoded.error());
     const MutableBytes bytes = decoded->first(array.chunk_bytes(chunk));
     bool is_missing = place->is_missing;
     if (!is_missing) {
       const auto stored = array.store().read(place->read, [&](std::size_t size) -> Result<MutableBytes> {
-        const auto memory = scratch.get(kEncoded, std::max<std::size_t>(size, 1));
+        const auto memory = scratch.get(kStoredBuffer, std::max<std::size_t>(size, 1));
         if (!memory) return std::unexpected(memory.error());
         return memory->first(size);
       });
@@ -63,6 +70,7 @@ Result<std::vector<Number>> read_elements(const ChunkedArray& array, std::uint64
     }
     const Shape strides = array.chunk_strides(chunk);
     while (true) {
+      PENSTOCK_CHECK(check(array.uri()));
       std::int64_t from = 0;
       std::uint64_t to = 0;
       for (std::size_t d = 0; d < rank; ++d) {

@@ -14,8 +14,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::string_view kMagic = "PENSREC2";
-constexpr std::size_t kMostFields = 4096;
+constexpr std::string_view kRecordIndexMagic = "PENSREC2";
+constexpr std::size_t kMaxIndexFields = 4096;
 constexpr std::size_t kAlignment = 8;  // of every column, so that it can be used where it lies
 
 // Columns one after another, each padded to the alignment.
@@ -92,8 +92,8 @@ Result<RecordIndex> RecordIndex::build(const std::vector<std::string>& paths,
       const auto found = std::ranges::find(names, name);
       place.push_back(static_cast<std::uint16_t>(found - names.begin()));
       if (found == names.end()) {
-        if (names.size() >= kMostFields)
-          return fail(ErrorCode::kTooLarge, fmt::format("more than {} fields over all shards", kMostFields));
+        if (names.size() >= kMaxIndexFields)
+          return fail(ErrorCode::kTooLarge, fmt::format("more than {} fields over all shards", kMaxIndexFields));
         names.push_back(name);
         counts.push_back(0);
       }
@@ -106,7 +106,7 @@ Result<RecordIndex> RecordIndex::build(const std::vector<std::string>& paths,
 
   ColumnWriter out;
   out.reserve(members * 18 + samples * 16 + key_bytes + paths.size() * 256 + 4096);
-  out.append(kMagic.data(), kMagic.size());
+  out.append(kRecordIndexMagic.data(), kRecordIndexMagic.size());
   out.number(contents.size());
   out.number(names.size());
   out.number(samples);
@@ -182,17 +182,17 @@ Result<RecordIndex> RecordIndex::build(const std::vector<std::string>& paths,
 
 Result<RecordIndex> RecordIndex::parse(std::vector<std::byte> bytes) {
   const auto damaged = [] { return fail(ErrorCode::kCorrupt, "damaged index"); };
-  if (bytes.size() < kMagic.size() + 8 || std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0)
+  if (bytes.size() < kRecordIndexMagic.size() + 8 || std::memcmp(bytes.data(), kRecordIndexMagic.data(), kRecordIndexMagic.size()) != 0)
     return damaged();
   RecordIndex index;
   index.bytes_ = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   const ConstBytes whole = *index.bytes_, body = whole.first(whole.size() - 8);
   if (ByteReader(whole.last(8)).read<std::uint64_t>() != crc32c(body)) return damaged();
   ColumnReader in(body);
-  in.text(kMagic.size());
+  in.text(kRecordIndexMagic.size());
   const std::uint64_t shards = in.number(), fields = in.number(), samples = in.number(),
                       members = in.number(), key_bytes = in.number();
-  if (shards > body.size() || fields > kMostFields || samples > body.size() || members > body.size())
+  if (shards > body.size() || fields > kMaxIndexFields || samples > body.size() || members > body.size())
     return damaged();
   for (std::uint64_t i = 0; i < shards && in.ok(); ++i) {
     ShardInfo shard;

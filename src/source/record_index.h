@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "penstock/result.h"
+#include "source/index_growth.h"
 #include "store/store.h"
 
 namespace penstock {
@@ -25,6 +26,9 @@ struct ShardContents {
   std::vector<std::uint64_t> key_ends;
   std::vector<std::string> field_names;
   std::vector<std::uint32_t> checksums;  // of a compressed shard (ForwardReader::checksums)
+  IndexGrowth growth;                    // told of all that is put here, before it is
+
+  static constexpr std::uint64_t kBytesPerMember = 8 + 8 + 2, kBytesPerSample = 8 + 8;
 
   std::uint64_t samples() const { return first_members.size(); }
 };

@@ -12,15 +12,17 @@ namespace {
 
 // A run of samples that is worth reading, or must be decompressed, as a whole. Part of the order of
 // a windowed shuffle: another size is another order.
-constexpr std::uint64_t kUnitBytes = 4 << 20;
-constexpr std::uint64_t kAheadBytes = 32 << 20;  // of samples that are looked at; one may be larger
+constexpr std::uint64_t kRecordUnitBytes = 4 << 20;
+constexpr std::uint64_t kRecordAheadBytes = 32 << 20;  // of samples that are looked at; one may be larger
+constexpr std::uint64_t kPieceBytes = 256 << 10;  // of what is decompressed at a time
+constexpr std::string_view kOfSample = "looking at a sample to find out its fields";
 
 Status check_size(const Extent& extent) {
   if (extent.length <= Limits{}.encoded_bytes) return {};
   return fail(ErrorCode::kTooLarge, "larger than a sample may be", where_of(extent));
 }
 
-// Cuts the samples of every shard into runs of at least kUnitBytes; calls with shard and [first, last).
+// Cuts the samples of every shard into runs of at least kRecordUnitBytes; calls with shard and [first, last).
 template <typename Function>
 void for_each_run(const RecordIndex& index, Function function) {
   for (std::size_t shard = 0; shard < index.shards().size(); ++shard) {
@@ -31,7 +33,7 @@ void for_each_run(const RecordIndex& index, Function function) {
       const auto head = index.member(sample, 0);
       const auto tail = index.member(sample, index.member_count(sample) - 1);
       if (sample == first) from = head.offset;
-      if (tail.offset + tail.length - from < kUnitBytes && sample + 1 < end) continue;
+      if (tail.offset + tail.length - from < kRecordUnitBytes && sample + 1 < end) continue;
       function(shard, first, sample + 1, from, tail.offset + tail.length);
       first = sample + 1;
     }
@@ -86,47 +88,74 @@ Extent RecordSource::extent_of(std::uint64_t sample, const RecordIndex::Member& 
           shard.version.size, true,          block};
 }
 
-Result<std::vector<std::byte>> RecordSource::read(const Extent& extent) const {
+Result<RecordSource::ReadBytes> RecordSource::read(const Extent& extent) const {
   PENSTOCK_CHECK(check_size(extent));
+  const Compression compression = compression_of_name(extent.object);
+  ReadBytes read;
+  PENSTOCK_CHECK(read.reservation.add(extent.length + memory_of_reader(compression), kOfSample, where_of(extent)));
   auto object = store_->open(extent.object);
   if (!object) return std::unexpected(std::move(object).error());
-  const auto reader = make_forward_reader(**object, extent.object, compression_of_name(extent.object));
-  const auto bytes = reader->at(extent.offset, extent.length);
-  if (!bytes) return std::unexpected(bytes.error());
-  if (bytes->size() != extent.length)
-    return fail(ErrorCode::kTruncated, "shard ends within a sample", where_of(extent));
-  return std::vector<std::byte>(bytes->begin(), bytes->end());
+  if (compression == Compression::kNone) {
+    read.bytes.resize(extent.length);
+    PENSTOCK_CHECK((*object)->read_at(extent.offset, read.bytes));
+    return read;
+  }
+  const auto reader = make_forward_reader(**object, extent.object, compression);
+  read.bytes.reserve(extent.length);
+  while (read.bytes.size() < extent.length) {
+    const std::uint64_t at = read.bytes.size();
+    const auto piece = reader->at(extent.offset + at, std::min(kPieceBytes, extent.length - at));
+    if (!piece) return std::unexpected(piece.error());
+    if (piece->empty()) return fail(ErrorCode::kTruncated, "shard ends within a sample", where_of(extent));
+    read.bytes.insert(read.bytes.end(), piece->begin(), piece->end());
+  }
+  return read;
 }
 
 void RecordSource::read_each(const std::vector<Extent>& extents,
                              const std::function<void(std::size_t, Result<ConstBytes>)>& look) const {
   const bool alone = compressed_ || store_->reads_ahead() == 0;
-  std::deque<StartedRead> under_way;
+  struct UnderWay {
+    UnderWay(OpeningReservation reserved, const Store& store, ObjectRead wanted)
+        : reservation(std::move(reserved)),
+          read(store, std::move(wanted)) {}
+    OpeningReservation reservation;  // given back after the read has ended
+    StartedRead read;
+  };
+  const std::uint64_t most_ahead = std::min(kRecordAheadBytes, OpeningMemory::at_most(UINT64_MAX) / 4);
+  std::deque<UnderWay> under_way;
   std::uint64_t held_bytes = 0;
   std::size_t next = 0;
-  const auto starts_next = [&] {
-    return next < extents.size() && check_size(extents[next]) &&
-           (under_way.empty() || held_bytes + extents[next].length <= kAheadBytes);
+  const auto start_next = [&]() -> Status {
+    const Extent& e = extents[next];
+    PENSTOCK_CHECK(check_size(e));
+    OpeningReservation reservation;
+    PENSTOCK_CHECK(reservation.add(e.length, kOfSample, where_of(e)));
+    under_way.emplace_back(
+        std::move(reservation), *store_,
+        ObjectRead{
+            e.object, {e.offset, e.length, false}, e.length, ObjectVersion{e.object_bytes, e.modified_ns}});
+    held_bytes += e.length;
+    ++next;
+    return {};
   };
   for (std::size_t i = 0; i < extents.size(); ++i) {
-    const Extent& extent = extents[i];
-    if (alone || !check_size(extent)) {
-      const auto bytes = read(extent);
-      look(i, bytes ? Result<ConstBytes>(*bytes) : std::unexpected(bytes.error()));
-      next = i + 1;
+    if (alone) {
+      const auto bytes = read(extents[i]);
+      look(i, bytes ? Result<ConstBytes>(bytes->bytes) : std::unexpected(bytes.error()));
       continue;
     }
-    for (; starts_next(); ++next) {
-      const Extent& e = extents[next];
-      under_way.emplace_back(
-          *store_,
-          ObjectRead{
-              e.object, {e.offset, e.length, false}, e.length, ObjectVersion{e.object_bytes, e.modified_ns}});
-      held_bytes += e.length;
+    if (under_way.empty())
+      if (const Status started = start_next(); !started) {
+        look(i, std::unexpected(started.error()));
+        ++next;
+        continue;
+      }
+    while (next < extents.size() && held_bytes + extents[next].length <= most_ahead && start_next()) {
     }
-    look(i, under_way.front().wait());
+    look(i, under_way.front().read.wait());
     under_way.pop_front();
-    held_bytes -= extent.length;
+    held_bytes -= extents[i].length;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "base/opening_memory.h"
 #include "penstock/source.h"
 #include "source/shard_index.h"
 
@@ -27,7 +28,11 @@ class RecordSource : public Source {
  protected:
   Extent extent_of(std::uint64_t sample, const RecordIndex::Member& member) const;
   // The bytes of an extent, for looking at a few samples when the source is opened.
-  Result<std::vector<std::byte>> read(const Extent& extent) const;
+  struct ReadBytes {
+    OpeningReservation reservation;  // of the bytes
+    std::vector<std::byte> bytes;
+  };
+  Result<ReadBytes> read(const Extent& extent) const;
   // Of several, in their order; where requests take long, some are under way together. `look` gets
   // what it may use during the call.
   void read_each(const std::vector<Extent>& extents,

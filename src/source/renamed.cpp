@@ -36,12 +36,12 @@ class RenamedSource final : public Source {
   void boxes(std::uint64_t sample, std::size_t field, std::vector<ArrayBox>& out) const override {
     source_->boxes(sample, field, out);
   }
-  Result<std::span<const std::byte>> open_record(std::uint64_t sample,
-                                                 std::span<const std::byte> stored) const override {
-    return source_->open_record(sample, stored);
+  Result<OpenedRecord> open_record(std::uint64_t sample, std::span<const std::byte> stored,
+                                   const Charge& charge) const override {
+    return source_->open_record(sample, stored, charge);
   }
-  Result<RecordValue> find_in_record(std::uint64_t sample, std::size_t field,
-                                     std::span<const std::byte> record, const Room& room) const override {
+  Result<RecordValue> find_in_record(std::uint64_t sample, std::size_t field, const OpenedRecord& record,
+                                     const Room& room) const override {
     return source_->find_in_record(sample, field, record, room);
   }
   std::uint64_t reading(std::size_t field) const override { return source_->reading(field); }

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/machine.h"
+#include "base/opening_memory.h"
 #include "penstock/interruption.h"
 #include "source/ahead_object.h"
 #include "source/kept_index.h"
@@ -20,8 +21,17 @@
 namespace penstock {
 namespace {
 
-constexpr auto kProgressEvery = std::chrono::milliseconds(100);
+constexpr auto kShardProgressEvery = std::chrono::milliseconds(100);
 constexpr std::uint64_t kAheadBytes = 64 << 20;  // of distant shards, by all scans together
+
+// As many scans at a time as half of the memory for opening is enough for.
+unsigned scans_at_a_time(const ShardSet& set) {
+  std::uint64_t each = 0;
+  for (const std::string& path : set.paths) each = std::max(each, memory_of_reader(compression_of_name(path)));
+  const std::uint64_t fit = std::max<std::uint64_t>(1, OpeningMemory::at_most(UINT64_MAX) / 2 / each);
+  return static_cast<unsigned>(std::min<std::uint64_t>(
+      {std::clamp(usable_cpus() * 2, 2u, 16u), std::max<std::uint64_t>(1, set.paths.size()), fit}));
+}
 
 // A compressed shard under a plain name would only look damaged.
 Status check_named_by_compression(ForwardReader& reader, const std::string& path) {
@@ -53,8 +63,8 @@ class ShardScans {
       : store_(store),
         set_(set),
         scan_(scan),
-        threads_(static_cast<unsigned>(
-            std::min<std::size_t>(std::clamp(usable_cpus() * 2, 2u, 16u), set.paths.size()))),
+        threads_(scans_at_a_time(set)),
+        ahead_bytes_(std::min(kAheadBytes, OpeningMemory::at_most(UINT64_MAX) / 4) / threads_),
         contents(set.paths.size()),
         versions(set.paths.size()),
         errors(set.paths.size()) {}
@@ -63,17 +73,18 @@ class ShardScans {
     std::vector<std::jthread> pool;
     running_ = threads_;
     for (unsigned t = 0; t < threads_; ++t)
-      pool.emplace_back([this, &options, interruption = Interruption::current()] {
-        const Interruption::Scope scope(interruption);
+      pool.emplace_back([this, &options, memory = OpeningMemory::current()] {
+        const Interruption::Scope scope(&stop_scans_);
+        const OpeningMemory::Scope memory_scope(memory);
         work(!options.on_bad_shard);
       });
     std::unique_lock lock(mutex_);
-    while (!finished_.wait_for(lock, kProgressEvery, [&] { return running_ == 0; })) {
-      if (!options.progress) continue;
+    while (!finished_.wait_for(lock, kShardProgressEvery, [&] { return running_ == 0; })) {
       lock.unlock();
-      if (!options.progress(seen_.load(std::memory_order_relaxed))) {
+      if (Interruption::is_requested() ||
+          (options.progress && !options.progress(seen_.load(std::memory_order_relaxed)))) {
         stop_ = stopped_ = true;
-        if (Interruption* interruption = Interruption::current()) interruption->request();
+        stop_scans_.request();
       }
       lock.lock();
     }
@@ -105,9 +116,13 @@ class ShardScans {
 
   Status scan_one(std::size_t shard) {
     const std::string& path = set_.paths[shard];
-    auto object = open_ahead(store_, path, kAheadBytes / threads_);
+    OpeningReservation reservation;
+    PENSTOCK_CHECK(reservation.add(memory_of_reader(compression_of_name(path)), "reading a shard",
+                                   {path, -1, -1, -1}));
+    auto object = open_ahead(store_, path, ahead_bytes_);
     if (!object) return std::unexpected(std::move(object).error());
     versions[shard] = (*object)->version();
+    contents[shard].growth = IndexGrowth(path, versions[shard].size);
     const auto reader = make_forward_reader(**object, path, compression_of_name(path));
     PENSTOCK_CHECK(check_named_by_compression(*reader, path));
     PENSTOCK_CHECK(scan_(*reader, path, contents[shard]));
@@ -124,9 +139,11 @@ class ShardScans {
   const ShardSet& set_;
   const ScanShard& scan_;
   const unsigned threads_;
+  const std::uint64_t ahead_bytes_;  // by each
   std::atomic<std::size_t> next_{0};
   std::atomic<std::uint64_t> seen_{0};
   std::atomic<bool> stop_{false}, stopped_{false};
+  Interruption stop_scans_;  // of the threads, which may be in the middle of a shard
   std::mutex mutex_;
   std::condition_variable finished_;
   unsigned running_ = 0;
@@ -142,6 +159,7 @@ enum class Fit : std::uint8_t { kSame, kOtherShards, kChanged };
 Fit fit_of(const Store& store, const ShardSet& set, const RecordIndex& index) {
   if (!std::ranges::equal(index.shards(), set.paths, {}, &ShardInfo::path)) return Fit::kOtherShards;
   const bool same = std::ranges::all_of(index.shards(), [&](const ShardInfo& shard) {
+    if (Interruption::is_requested()) return false;
     const auto version = store.stat(shard.path);
     return version && *version == shard.version;
   });
@@ -185,6 +203,7 @@ Result<OpenedIndex> open_shard_index(const Store& store, const ShardSet& set, co
     if (auto bytes = read_kept_index(opened.kept_path)) {
       auto kept = RecordIndex::parse(std::move(*bytes));
       const Fit fit = kept ? fit_of(store, set, *kept) : Fit::kChanged;
+      PENSTOCK_CHECK(check_interruption(set.uri));
       if (fit == Fit::kSame) {
         opened.index = std::move(*kept);
         opened.was_kept = true;
@@ -212,12 +231,14 @@ Result<OpenedIndex> open_shard_index(const Store& store, const ShardSet& set, co
     whole = false;
     options.on_bad_shard(*error);
   }
+  PENSTOCK_CHECK(check_interruption(set.uri));
   auto index = RecordIndex::build(set.paths, scans.versions, std::move(scans.contents));
   if (!index) {
     index.error().where = {set.uri, 0, 0, -1};
     return std::unexpected(std::move(index).error());
   }
   opened.index = std::move(*index);
+  PENSTOCK_CHECK(check_interruption(set.uri));
   if (whole && !opened.kept_path.empty()) keep_index(opened.kept_path, opened.index.bytes());
   return opened;
 }

@@ -54,9 +54,9 @@ const std::vector<Stream>& Source::streams() const {
   return none;
 }
 
-Result<RecordValue> Source::find_in_record(std::uint64_t, std::size_t, std::span<const std::byte> record,
+Result<RecordValue> Source::find_in_record(std::uint64_t, std::size_t, const OpenedRecord& record,
                                            const Room&) const {
-  return RecordValue{record, std::nullopt};
+  return RecordValue{record.bytes, std::nullopt};
 }
 
 }  // namespace penstock

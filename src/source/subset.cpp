@@ -31,12 +31,12 @@ class SubsetSource final : public Source {
   Result<Extent> extent(std::uint64_t sample, std::size_t field) const override {
     return whole_->extent(indices_[sample], field);
   }
-  Result<std::span<const std::byte>> open_record(std::uint64_t sample,
-                                                 std::span<const std::byte> stored) const override {
-    return whole_->open_record(indices_[sample], stored);
+  Result<OpenedRecord> open_record(std::uint64_t sample, std::span<const std::byte> stored,
+                                   const Charge& charge) const override {
+    return whole_->open_record(indices_[sample], stored, charge);
   }
-  Result<RecordValue> find_in_record(std::uint64_t sample, std::size_t field,
-                                     std::span<const std::byte> record, const Room& room) const override {
+  Result<RecordValue> find_in_record(std::uint64_t sample, std::size_t field, const OpenedRecord& record,
+                                     const Room& room) const override {
     return whole_->find_in_record(indices_[sample], field, record, room);
   }
   std::uint64_t reading(std::size_t field) const override { return whole_->reading(field); }

@@ -10,6 +10,8 @@
 #include "decode/image.h"
 #include "decode/npz.h"
 #include "decode/text.h"
+#include "penstock/interruption.h"
+#include "source/extent_place.h"
 #include "source/field_kind.h"
 #include "source/record_source.h"
 #include "source/tar_scan.h"
@@ -18,6 +20,7 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kMostFields = 1024;
+constexpr std::size_t kLongestEnding = 1024;
 
 struct SplitName {
   std::string_view key;
@@ -46,8 +49,14 @@ class SampleGrouper {
     const Where where{path_, static_cast<std::int64_t>(member.header_offset),
                       static_cast<std::int64_t>(member.size), -1};
     if (out_.samples() == 0 || split->key != last_key()) PENSTOCK_CHECK(begin_sample(split->key, where));
+    if (split->extension.size() > kLongestEnding)
+      return fail(ErrorCode::kTooLarge,
+                  fmt::format("a name with an ending of {} bytes, at most {} are read", split->extension.size(),
+                              kLongestEnding),
+                  where);
     if (!check_utf8(as_bytes(split->extension.data(), split->extension.size())))
       return fail(ErrorCode::kCorrupt, "the name's ending is not UTF-8", where);
+    PENSTOCK_CHECK(out_.growth.add(ShardContents::kBytesPerMember, member.header_offset, member.size));
     const auto field = field_named(split->extension);
     if (!field) return fail(ErrorCode::kTooLarge, fmt::format("more than {} endings", kMostFields), where);
     for (std::size_t i = out_.first_members.back(); i < out_.fields.size(); ++i)
@@ -86,6 +95,9 @@ class SampleGrouper {
       return fail(ErrorCode::kCorrupt,
                   fmt::format("sample \"{}\" begins a second time: its members do not stand together", key),
                   where);
+    PENSTOCK_CHECK(out_.growth.add(ShardContents::kBytesPerSample + kBytesPerSeen + key.size(),
+                                   static_cast<std::uint64_t>(where.offset),
+                                   static_cast<std::uint64_t>(where.length)));
     out_.first_members.push_back(out_.offsets.size());
     out_.keys += key;
     out_.key_ends.push_back(out_.keys.size());
@@ -101,6 +113,8 @@ class SampleGrouper {
     }
     return static_cast<std::uint16_t>(found - out_.field_names.begin());
   }
+
+  static constexpr std::uint64_t kBytesPerSeen = 56;  // an entry of the table and its bucket
 
   const std::string& path_;
   ShardContents& out_;
@@ -154,13 +168,21 @@ class TarSource final : public RecordSource {
     return fields_[field].form == FieldForm::kElements ? &places_[field].layout : nullptr;
   }
 
-  // The one record within a tar: an .npz with arrays of several names.
-  Result<RecordValue> find_in_record(std::uint64_t, std::size_t field, std::span<const std::byte> record,
+  // The one record within a tar: an .npz with arrays of several names. It may have thousands, so that its
+  // directory is read once for all of them.
+  Result<OpenedRecord> open_record(std::uint64_t, std::span<const std::byte> stored,
+                                   const Charge& charge) const override {
+    auto members = list_npz(stored, Limits{}, charge);
+    if (!members) return std::unexpected(std::move(members).error());
+    std::ranges::sort(*members, {}, &NpzMember::name);
+    return OpenedRecord{stored, std::make_shared<const std::vector<NpzMember>>(std::move(*members))};
+  }
+
+  Result<RecordValue> find_in_record(std::uint64_t, std::size_t field, const OpenedRecord& record,
                                      const Room& room) const override {
-    const auto members = list_npz(record, Limits{});
-    if (!members) return std::unexpected(members.error());
-    const auto found = std::ranges::find(*members, places_[field].npz_name, &NpzMember::name);
-    if (found == members->end())
+    const auto& members = *static_cast<const std::vector<NpzMember>*>(record.contents.get());
+    const auto found = std::ranges::lower_bound(members, places_[field].npz_name, {}, &NpzMember::name);
+    if (found == members.end() || found->name != places_[field].npz_name)
       return fail(ErrorCode::kNotFound, fmt::format("the .npz has no array \"{}\"", places_[field].npz_name));
     const auto file = room(found->size_bytes);
     if (!file) return std::unexpected(file.error());
@@ -205,14 +227,22 @@ class TarSource final : public RecordSource {
     const std::string name = place.info.name;
     std::uint64_t tried = 0;
     std::optional<Error> first_error;
-    for (std::uint64_t sample = 0; sample < size() && tried < kTries; ++sample)
+    InterruptionCheck check;
+    for (std::uint64_t sample = 0; sample < size() && tried < kTries; ++sample) {
+      PENSTOCK_CHECK(check(uri()));
       for (std::uint64_t i = 0; i < index_.member_count(sample); ++i) {
         const auto member = index_.member(sample, i);
         if (member.field != place.members.front()) continue;
         ++tried;
-        const auto file = read(extent_of(sample, member));
-        const auto arrays =
-            file ? list_npz(*file, Limits{}) : Result<std::vector<NpzMember>>(std::unexpected(file.error()));
+        PENSTOCK_CHECK(check_interruption(uri()));
+        const Extent extent = extent_of(sample, member);
+        const auto file = read(extent);
+        OpeningReservation listed;
+        const auto arrays = file ? list_npz(file->bytes, Limits{},
+                                            [&](std::uint64_t bytes) {
+                                              return listed.add(bytes, "the list of an .npz file's arrays", where_of(extent));
+                                            })
+                                 : Result<std::vector<NpzMember>>(std::unexpected(file.error()));
         if (!arrays) {
           if (!first_error) first_error = arrays.error();
           continue;
@@ -224,6 +254,7 @@ class TarSource final : public RecordSource {
         }
         return {};
       }
+    }
     return first_error ? Status(std::unexpected(*first_error)) : Status();
   }
 
@@ -240,9 +271,11 @@ class TarSource final : public RecordSource {
         pictures.push_back(place.members.front());
         with_picture += index_.samples_with(place.members.front());
       }
+    InterruptionCheck check;
     const auto is_taken = [](const Place& place) { return place.info.name == "image"; };
     if (pictures.size() < 2 || with_picture > size() || std::ranges::any_of(places_, is_taken)) return;
     for (std::uint64_t sample = 0; sample < size(); ++sample) {
+      if (check.is_due() && Interruption::is_requested()) return;
       int here = 0;
       for (std::uint64_t i = 0; i < index_.member_count(sample); ++i)
         here += std::ranges::count(pictures, index_.member(sample, i).field) > 0;

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include "base/random.h"
 #include "decode/example.h"
 #include "decode/text.h"
+#include "source/extent_place.h"
 #include "source/field_kind.h"
 #include "source/record_source.h"
 #include "source/tfrecord_scan.h"
@@ -18,10 +20,13 @@ namespace {
 
 constexpr std::uint64_t kSamplesToLookAt = 64;
 constexpr std::uint64_t kStreamedToLookAt = 8;  // each from the shard's beginning
+constexpr std::size_t kMostFeaturesListed = 1 << 16;
+constexpr std::uint64_t kBytesPerFeatureListed = 256;  // in memory, besides its name
 
 Status scan_shard(ForwardReader& reader, const std::string& path, ShardContents& out) {
   out.field_names = {"record"};
   return scan_tfrecord(reader, path, [&](std::uint64_t offset, std::uint64_t length) -> Status {
+    PENSTOCK_CHECK(out.growth.add(ShardContents::kBytesPerMember + ShardContents::kBytesPerSample, offset, length));
     out.first_members.push_back(out.offsets.size());
     out.offsets.push_back(offset);
     out.lengths.push_back(length);
@@ -39,19 +44,18 @@ struct FeatureTraits {
   std::int64_t wide = 1;   // values in each step of a sequence
   std::uint64_t texts = 0, images = 0, others = 0;
 
-  void note(const Feature& feature) {
+  Status note(const Feature& feature) {
     ++seen;
-    if (feature.type == FeatureType::kNone) return;
+    if (feature.type == FeatureType::kNone) return {};
     type = feature.type;
     is_sequence = is_sequence || feature.is_sequence;
     always_one = always_one && !feature.is_sequence && feature.values() == 1;
-    for (const std::uint64_t count : feature.counts)
-      if (count != 1) wide = static_cast<std::int64_t>(count);
-    if (feature.type != FeatureType::kBytes) return;
-    const auto values = read_bytes(feature);
-    if (!values) return;
-    for (const ConstBytes value : *values)
+    if (feature.last_width_not_1 != 1) wide = static_cast<std::int64_t>(feature.last_width_not_1);
+    if (feature.type != FeatureType::kBytes) return {};
+    return for_each_bytes(feature, [this](ConstBytes value) -> Status {
       ++(looks_like_image(value) ? images : check_utf8(value) ? texts : others);
+      return {};
+    });
   }
 
   // Of a feature without values.
@@ -68,29 +72,42 @@ struct FeatureTraits {
   }
 };
 
-// A JSON list of the texts.
-Result<RecordValue> as_json_list(const std::vector<ConstBytes>& values, const Source::Room& room) {
-  std::string json = "[";
-  for (const ConstBytes value : values) {
+// Calls `put` with the pieces of a JSON list of the texts.
+template <typename Put>
+Status write_json_list(const Feature& feature, Put put) {
+  bool is_first = true;
+  put("[");
+  PENSTOCK_CHECK(for_each_bytes(feature, [&](ConstBytes value) -> Status {
     if (!check_utf8(value))
       return fail(ErrorCode::kUnsupported, "a list of byte strings that are not text is not read");
-    if (json.size() > 1) json += ',';
-    json += '"';
+    put(std::exchange(is_first, false) ? "\"" : ",\"");
     for (const std::byte byte : value) {
       const auto c = static_cast<char>(byte);
       if (c == '"' || c == '\\')
-        json += {'\\', c};
+        put(c == '"' ? "\\\"" : "\\\\");
       else if (static_cast<unsigned char>(c) < 0x20)
-        json += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+        put(fmt::format("\\u{:04x}", static_cast<unsigned>(c)));
       else
-        json += c;
+        put(std::string_view(&c, 1));
     }
-    json += '"';
-  }
-  json += ']';
-  const auto memory = room(json.size());
+    put("\"");
+    return {};
+  }));
+  put("]");
+  return {};
+}
+
+// Measured first and written then: the text may be far longer than the record.
+Result<RecordValue> as_json_list(const Feature& feature, const Source::Room& room) {
+  std::size_t size = 0;
+  PENSTOCK_CHECK(write_json_list(feature, [&](std::string_view piece) { size += piece.size(); }));
+  const auto memory = room(size);
   if (!memory) return std::unexpected(memory.error());
-  std::memcpy(memory->data(), json.data(), json.size());
+  std::byte* at = memory->data();
+  PENSTOCK_CHECK(write_json_list(feature, [&](std::string_view piece) {
+    std::memcpy(at, piece.data(), piece.size());
+    at += piece.size();
+  }));
   return RecordValue{*memory, std::nullopt};
 }
 
@@ -101,7 +118,7 @@ class TFRecordSource final : public RecordSource {
         verify_(verify) {}
 
   Status prepare(const OpenOptions& options) {
-    std::map<std::string, FeatureTraits> features;
+    Features features;
     std::uint64_t looked_at = 0;
     std::optional<Error> first_error;
     const std::uint64_t tries = std::min(size(), is_forward_only() ? kStreamedToLookAt : kSamplesToLookAt);
@@ -121,9 +138,9 @@ class TFRecordSource final : public RecordSource {
     // Damage is named when the sample is read; only where nothing can be read is there nothing to say.
     if (looked_at == 0) return std::unexpected(*first_error);
     std::vector<std::string> names;
-    for (const auto& [name, traits] : features) names.push_back(name);
+    for (const auto& [name, traits] : features.by_name) names.push_back(name);
     PENSTOCK_CHECK(check_field_names(options.field_kinds, names));
-    for (const auto& [name, traits] : features) {
+    for (const auto& [name, traits] : features.by_name) {
       Place place{{name, traits.kind(), FieldForm::kRecord, traits.seen == looked_at}, traits, {}};
       if (const auto told = options.field_kinds.find(name); told != options.field_kinds.end()) {
         auto type = parse_field_type(name, told->second);
@@ -154,38 +171,39 @@ class TFRecordSource final : public RecordSource {
     return extent_of(sample, index_.member(sample, 0));
   }
 
-  Result<std::span<const std::byte>> open_record(std::uint64_t,
-                                                 std::span<const std::byte> stored) const override {
-    if (verify_ || stored.size() < kTFRecordHeader + kTFRecordFooter) return open_tfrecord(stored);
-    return stored.subspan(kTFRecordHeader, stored.size() - kTFRecordHeader - kTFRecordFooter);
+  Result<OpenedRecord> open_record(std::uint64_t, std::span<const std::byte> stored,
+                                   const Charge&) const override {
+    const auto payload = payload_of(stored);
+    if (!payload) return std::unexpected(payload.error());
+    return OpenedRecord{*payload, nullptr};
   }
 
-  Result<RecordValue> find_in_record(std::uint64_t, std::size_t field, std::span<const std::byte> record,
+  Result<RecordValue> find_in_record(std::uint64_t, std::size_t field, const OpenedRecord& record,
                                      const Room& room) const override {
     const Place& place = places_[field];
-    const auto feature = find_feature(record, place.info.name);
+    const auto feature = find_feature(record.bytes, place.info.name);
     if (!feature) return std::unexpected(feature.error());
     if (feature->type != FeatureType::kNone && feature->type != place.traits.type)
       return fail(ErrorCode::kShapeMismatch,
                   fmt::format("feature \"{}\" is of another type here than elsewhere", place.info.name));
     if (feature->type == FeatureType::kInteger) return numbers<std::int64_t>(*feature, place, room);
     if (feature->type == FeatureType::kFloat) return numbers<float>(*feature, place, room);
-    const auto values = read_bytes(*feature);
-    if (!values) return std::unexpected(values.error());
-    if (place.info.kind == FieldKind::kJson && !place.traits.always_one) return as_json_list(*values, room);
+    if (place.info.kind == FieldKind::kJson && !place.traits.always_one) return as_json_list(*feature, room);
     // A feature that is there but empty has no type on the wire.
-    if (values->empty() && place.info.kind == FieldKind::kArray && place.traits.type != FeatureType::kBytes)
+    if (feature->values() == 0 && place.info.kind == FieldKind::kArray && place.traits.type != FeatureType::kBytes)
       return RecordValue{{},
                          ArraySpec{place.traits.type == FeatureType::kFloat ? DType::kFloat32 : DType::kInt64,
                                    place.traits.shape_of_none()}};
-    if (values->size() != 1)
+    if (feature->values() != 1)
       return fail(ErrorCode::kShapeMismatch, fmt::format("feature \"{}\" has {} values here, one elsewhere",
-                                                         place.info.name, values->size()));
-    if (place.elements && values->front().size() != place.elements->bytes())
+                                                         place.info.name, feature->values()));
+    ConstBytes value;
+    PENSTOCK_CHECK(read_bytes(*feature, std::span(&value, 1)));
+    if (place.elements && value.size() != place.elements->bytes())
       return fail(ErrorCode::kShapeMismatch,
-                  fmt::format("feature \"{}\" has {} bytes, its type says {}", place.info.name,
-                              values->front().size(), place.elements->bytes()));
-    return RecordValue{values->front(), place.elements};
+                  fmt::format("feature \"{}\" has {} bytes, its type says {}", place.info.name, value.size(),
+                              place.elements->bytes()));
+    return RecordValue{value, place.elements};
   }
 
   std::uint64_t reading(std::size_t field) const override {
@@ -207,20 +225,43 @@ class TFRecordSource final : public RecordSource {
     std::optional<ArraySpec> elements;
   };
 
+  // Of all samples that are looked at.
+  struct Features {
+    std::map<std::string, FeatureTraits> by_name;
+    OpeningReservation reservation;  // of the map
+  };
+
   Status look_at(std::uint64_t sample, const Extent& where, const Result<ConstBytes>& stored,
-                 std::map<std::string, FeatureTraits>& features) const {
+                 Features& features) const {
     const auto at_record = [&](Error error) {
       error.where = {where.object, static_cast<std::int64_t>(where.offset),
                      static_cast<std::int64_t>(where.length), static_cast<std::int64_t>(sample)};
       return std::unexpected(std::move(error));
     };
     if (!stored) return std::unexpected(stored.error());
-    const auto record = open_record(sample, *stored);
+    const auto record = payload_of(*stored);
     if (!record) return at_record(record.error());
-    const auto found = list_features(*record);
+    OpeningReservation listed;
+    const auto found = list_features(*record, [&](std::uint64_t bytes) {
+      return listed.add(bytes, "the list of a record's features", {});
+    });
     if (!found) return at_record(found.error());
-    for (const NamedFeature& named : *found) features[named.name].note(named.feature);
+    for (const NamedFeature& named : *found) {
+      if (!features.by_name.contains(named.name)) {
+        if (features.by_name.size() == kMostFeaturesListed)
+          return at_record({ErrorCode::kTooLarge, fmt::format("more than {} features", kMostFeaturesListed), {}});
+        PENSTOCK_CHECK(features.reservation.add(kBytesPerFeatureListed + named.name.size(), "the list of features",
+                                                where_of(where)));
+      }
+      if (const Status noted = features.by_name[named.name].note(named.feature); !noted)
+        return at_record(noted.error());
+    }
     return {};
+  }
+
+  Result<ConstBytes> payload_of(ConstBytes stored) const {
+    if (verify_ || stored.size() < kTFRecordHeader + kTFRecordFooter) return open_tfrecord(stored);
+    return stored.subspan(kTFRecordHeader, stored.size() - kTFRecordHeader - kTFRecordFooter);
   }
 
   // Numbers are what they are; the user can only say how many and in which shape.
@@ -253,13 +294,11 @@ class TFRecordSource final : public RecordSource {
       if (count != 1)
         return fail(ErrorCode::kShapeMismatch,
                     fmt::format("feature \"{}\" has {} values here, one elsewhere", place.info.name, count));
-    } else if (feature.is_sequence && !feature.counts.empty() &&
-               !std::ranges::all_of(feature.counts, [](std::uint64_t n) { return n == 1; })) {
-      const std::uint64_t width = feature.counts.front();
-      if (!std::ranges::all_of(feature.counts, [&](std::uint64_t n) { return n == width; }))
+    } else if (feature.is_sequence && feature.steps > 0 && !(feature.is_even && feature.first_width == 1)) {
+      if (!feature.is_even)
         return fail(ErrorCode::kUnsupported,
                     fmt::format("the steps of feature list \"{}\" differ in length", place.info.name));
-      spec.shape = {static_cast<std::int64_t>(feature.counts.size()), static_cast<std::int64_t>(width)};
+      spec.shape = {static_cast<std::int64_t>(feature.steps), static_cast<std::int64_t>(feature.first_width)};
     } else {
       spec.shape = {static_cast<std::int64_t>(count)};
       if (count == 0) spec.shape = place.traits.shape_of_none();

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 #include "base/checked_math.h"
 #include "decode/tiff.h"
 #include "decode/tiff_axes.h"
+#include "penstock/interruption.h"
 
 namespace penstock {
 namespace {
@@ -239,21 +241,28 @@ Result<std::vector<TiffAxis>> stored_axes(const std::vector<OpenedFile>& files, 
 }
 
 // A file is a few reads one after another: where the store answers late, many files wait together.
-std::vector<Result<OpenedFile>> open_files(const Store& store, const std::string& uri,
+std::vector<Result<OpenedFile>> open_plane_files(const Store& store, const std::string& uri,
                                            const std::vector<std::string>& keys) {
   std::vector<Result<OpenedFile>> opened(keys.size());
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> failed = false;
-  const auto work = [&] {
+  const auto work = [&, interruption = Interruption::current()](bool is_helper) {
+    std::optional<Interruption::Scope> scope;
+    if (is_helper) scope.emplace(interruption);
     for (std::size_t i = next++; i < keys.size() && !failed; i = next++) {
+      if (const Status goes_on = check_interruption(keys[i]); !goes_on) {
+        opened[i] = std::unexpected(goes_on.error());
+        failed = true;
+        return;
+      }
       opened[i] = open_file(store, keys[i], keys.size() == 1 ? uri : keys[i]);
       if (!opened[i]) failed = true;
     }
   };
   std::vector<std::jthread> helpers;
   const std::size_t openers = std::min({store.reads_ahead(), keys.size(), kMostOpeners});
-  for (std::size_t i = 1; i < openers; ++i) helpers.emplace_back(work);
-  work();
+  for (std::size_t i = 1; i < openers; ++i) helpers.emplace_back(work, true);
+  work(false);
   helpers.clear();
   return opened;
 }
@@ -338,7 +347,7 @@ Result<Contents> put_together(std::vector<Result<OpenedFile>> results, const std
 Result<ChunkedArrayPtr> open_tiff_volume(std::shared_ptr<const Store> store, const std::string& uri,
                                          std::vector<std::string> keys, const std::vector<PageAxis>& axes) {
   if (keys.empty()) return fail(ErrorCode::kNotFound, "no TIFF files", {uri, -1, -1, -1});
-  auto contents = put_together(open_files(*store, uri, keys), keys, uri, axes);
+  auto contents = put_together(open_plane_files(*store, uri, keys), keys, uri, axes);
   if (!contents) return std::unexpected(std::move(contents).error());
   auto decoder = TiffDecoder::make(contents->layout);
   if (!decoder) {

@@ -71,7 +71,9 @@ void for_each_block(const VoxelSet::Box& box, const VoxelSet::Axes& block_shape,
 Status SetMemory::take(std::uint64_t bytes, const std::string& uri) {
   if ((used_bytes_ += bytes) <= limit_bytes_) return {};
   return fail(ErrorCode::kTooLarge,
-              fmt::format("the index of voxels to draw patches from takes more than {} bytes", limit_bytes_),
+              fmt::format("the index of voxels to draw patches from takes more than {} bytes (half of memory=, and "
+                          "at most 4 GiB)",
+                          limit_bytes_),
               {uri, -1, -1, -1});
 }
 

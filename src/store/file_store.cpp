@@ -12,12 +12,16 @@
 #include <cstring>
 #include <thread>
 
+#include "penstock/interruption.h"
+
 namespace penstock {
 namespace {
 
 constexpr int kMaxParts = 8;
 constexpr int kRetries = 2;  // of reads that failed in a way that may pass
 constexpr auto kBetweenRetries = std::chrono::milliseconds(20);
+// Between two looks at whether the reader was called back: half a second from a slow disk.
+constexpr std::size_t kBytesPerRead = 16 << 20;
 constexpr int kMaxInterruptions = 1000;  // a signal storm must not become a hang
 
 std::unexpected<Error> system_error(const char* action, int number, Where where) {
@@ -66,8 +70,13 @@ class FileObject final : public Object {
     std::uint64_t at = offset;
     int interruptions = 0, failures = 0;
     while (first < count) {
-      const ssize_t got = calls_->preadv(descriptor_, &vectors[first], static_cast<int>(count - first),
-                                         static_cast<off_t>(at));
+      if (at > offset) PENSTOCK_CHECK(check_interruption(path_));
+      // A part that is longer than one read is read by itself, piece by piece.
+      iovec piece = vectors[first];
+      piece.iov_len = std::min(piece.iov_len, kBytesPerRead);
+      const bool is_long = wanted > kBytesPerRead;
+      const ssize_t got = calls_->preadv(descriptor_, is_long ? &piece : &vectors[first],
+                                         is_long ? 1 : static_cast<int>(count - first), static_cast<off_t>(at));
       if (got < 0) {
         const int number = errno;
         if ((number == EINTR || number == EAGAIN) && ++interruptions < kMaxInterruptions) continue;
@@ -137,6 +146,12 @@ Result<ObjectVersion> FileStore::stat(const std::string& key) const {
   return version_of(info);
 }
 
+std::optional<FolderIdentity> FileStore::identity_of(const std::string& key) const {
+  struct stat info{};
+  if (::stat(key.c_str(), &info) != 0) return std::nullopt;
+  return FolderIdentity{info.st_dev, info.st_ino};
+}
+
 Result<std::vector<FolderEntry>> FileStore::list(const std::string& key) const {
   std::unique_ptr<DIR, FolderCloser> folder(opendir(key.c_str()));
   if (!folder) return system_error("list", errno, {key, -1, -1, -1});
@@ -148,6 +163,7 @@ Result<std::vector<FolderEntry>> FileStore::list(const std::string& key) const {
       if (errno != 0) return system_error("list", errno, {key, -1, -1, -1});
       break;
     }
+    PENSTOCK_CHECK(check_interruption(key));
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
     bool is_folder = entry->d_type == DT_DIR, is_file = entry->d_type == DT_REG;

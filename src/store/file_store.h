@@ -29,6 +29,7 @@ class FileStore final : public Store {
   Result<std::unique_ptr<Object>> open(const std::string& key) const override;
   Result<ObjectVersion> stat(const std::string& key) const override;
   Result<std::vector<FolderEntry>> list(const std::string& key) const override;
+  std::optional<FolderIdentity> identity_of(const std::string& key) const override;
 
  private:
   std::shared_ptr<const FileCalls> calls_;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "store/object_key.h"
+
 namespace penstock {
 namespace {
 
@@ -72,6 +74,7 @@ void HttpEngine::stop() {
 }
 
 void HttpEngine::add_secrets(HttpUrl& url) const {
+  if (is_selection_digest(url.userinfo)) url.userinfo.clear();
   if (!options_.server.empty() && url.server() != options_.server) return;
   if (url.userinfo.empty()) url.userinfo = options_.userinfo;
   if (!options_.query.empty() && url.target.find('?') == std::string::npos) url.target += "?" + options_.query;
@@ -175,7 +178,7 @@ void HttpEngine::fill_slots(Clock::time_point now) {
 
 void HttpEngine::send(HttpRequest& request, Clock::time_point now) {
   if (idle_.empty()) {
-    transfers_.push_back(std::make_unique<HttpTransfer>(options_));
+    transfers_.push_back(std::make_unique<HttpTransfer>(options_, sockets_));
     idle_.push_back(transfers_.back().get());
   }
   HttpTransfer& transfer = *idle_.back();

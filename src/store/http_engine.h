@@ -35,7 +35,8 @@ class HttpEngine {
   // For a short while, what somebody waits for may take more connections than pay in the long run.
   std::size_t urgent_limit() const { return std::min(options_.most_in_flight, kMostUrgent); }
   HttpCounters counters() const;
-  // Adds the userinfo and the query of the options, where they are meant for this server. Any thread.
+  // Adds the userinfo and the query of the options, where they are meant for this server, and removes the digest
+  // that stands for the query in an object's key. Any thread.
   void add_secrets(HttpUrl& url) const;
 
  private:
@@ -79,6 +80,7 @@ class HttpEngine {
   void wake();
 
   const HttpOptions options_;
+  HttpSockets sockets_;
   CURLM* const multi_;
   std::atomic<bool> is_stopping_{false}, some_stopped_{false};
   std::mutex mutex_;

@@ -1,9 +1,7 @@
 #ifdef PENSTOCK_WITH_CURL
 #include "store/http_transfer.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/socket.h>
 
 #include <cstdlib>
 #include <ctime>
@@ -13,6 +11,7 @@ namespace {
 
 // Bodies of errors are read up to here, since that keeps the connection; no more of what nobody wants.
 constexpr std::uint64_t kMostDiscarded = 64 << 10;
+constexpr std::uint64_t kMostHeadBytes = 256 << 10;
 constexpr long kReceiveBuffer = 64 << 10;
 
 // curl obeys these; what it then connects to is the proxy.
@@ -30,8 +29,9 @@ const char* certificates_in_environment() {
 
 }  // namespace
 
-HttpTransfer::HttpTransfer(const HttpOptions& options)
+HttpTransfer::HttpTransfer(const HttpOptions& options, HttpSockets& sockets)
     : options_(options),
+      sockets_(sockets),
       uses_proxy_(proxy_in_environment()),
       handle_(curl_easy_init()) {}
 
@@ -48,8 +48,8 @@ bool HttpTransfer::begin(HttpRequest& request, Clock::time_point now) {
   verdict_.reset();
   refused_.reset();
   abandoned_.clear();
-  is_too_long_ = false;
-  received_ = discarded_ = 0;
+  is_too_long_ = is_head_too_long_ = found_unasked_bytes_ = false;
+  received_ = discarded_ = head_bytes_ = 0;
   started_ = last_progress_ = window_start = now;
   window_received = 0;
   answered_at_.reset();
@@ -88,6 +88,10 @@ bool HttpTransfer::begin(HttpRequest& request, Clock::time_point now) {
   set(CURLOPT_WRITEDATA, static_cast<void*>(this));
   set(CURLOPT_OPENSOCKETFUNCTION, &HttpTransfer::on_socket);
   set(CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));
+  set(CURLOPT_CLOSESOCKETFUNCTION, &HttpSockets::close);
+  set(CURLOPT_CLOSESOCKETDATA, static_cast<void*>(&sockets_));
+  set(CURLOPT_PREREQFUNCTION, &HttpTransfer::on_request);
+  set(CURLOPT_PREREQDATA, static_cast<void*>(this));
   set(CURLOPT_FRESH_CONNECT, request.fresh_connection || is_hedge_ ? 1L : 0L);
   if (request.asked.method == Asked::Method::kHead) set(CURLOPT_NOBODY, 1L);
   if (const std::string range = range_header(request.asked); !range.empty())
@@ -123,7 +127,13 @@ curl_socket_t HttpTransfer::on_socket(void* self, curlsocktype, curl_sockaddr* a
         ErrorCode::kNoAccess, fmt::format("address that {} has is refused", transfer.request_->url.host));
     return CURL_SOCKET_BAD;
   }
-  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  return transfer.sockets_.open(*address);
+}
+
+int HttpTransfer::on_request(void* self, char*, char*, int remote_port, int local_port) {
+  HttpTransfer& transfer = *static_cast<HttpTransfer*>(self);
+  transfer.found_unasked_bytes_ = transfer.sockets_.has_unasked_bytes(local_port, remote_port);
+  return transfer.found_unasked_bytes_ ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
 // A name is only as good as the address behind it.
@@ -139,9 +149,18 @@ bool HttpTransfer::came_from_inner() const {
   return address != nullptr && *address != '\0' && network_of_host(address) == Network::kInner;
 }
 
+// curl has no other code for a line that is longer than it reads (100 KiB) than that of memory.
+bool HttpTransfer::was_sent() const {
+  curl_off_t microseconds = 0;
+  return curl_easy_getinfo(handle_, CURLINFO_PRETRANSFER_TIME_T, &microseconds) == CURLE_OK && microseconds > 0;
+}
+
 bool HttpTransfer::take_line(std::string_view line) {
   last_progress_ = Clock::now();
   if (!abandoned_.empty()) return false;
+  // curl keeps them all.
+  is_head_too_long_ = (head_bytes_ += line.size()) > kMostHeadBytes;
+  if (is_head_too_long_) return false;
   const bool was_complete = head_.complete;
   head_.add_line(line);
   if (!head_.complete || was_complete || (head_.status >= 100 && head_.status < 200)) return true;
@@ -200,6 +219,14 @@ HttpTransfer::Outcome HttpTransfer::end(CURLcode code) {
     out.error = std::move(*refused_);
     return out;
   }
+  if (found_unasked_bytes_) {
+    // The connection is closed; the request goes out on another one.
+    Outcome out = outcome(Verdict::Next::kAskOtherwise, ErrorCode::kIo, "");
+    out.method = request_->asked.method;
+    return out;
+  }
+  if (is_head_too_long_ || (code == CURLE_OUT_OF_MEMORY && !verdict_ && was_sent()))
+    return outcome(Verdict::Next::kRetryBriefly, ErrorCode::kCorrupt, "the head of the answer is too long");
   if (!verdict_) return transport_failure(code);
   if (verdict_->next != Verdict::Next::kAccept) {
     Outcome out = outcome(verdict_->next, verdict_->code, verdict_->message);

@@ -6,6 +6,7 @@
 #include <curl/curl.h>
 
 #include "store/http_read.h"
+#include "store/http_sockets.h"
 #include "store/http_store.h"
 
 namespace penstock {
@@ -22,7 +23,7 @@ class HttpTransfer {
     Asked::Method method = Asked::Method::kGet;
   };
 
-  explicit HttpTransfer(const HttpOptions& options);
+  HttpTransfer(const HttpOptions& options, HttpSockets& sockets);
   HttpTransfer(const HttpTransfer&) = delete;
   ~HttpTransfer();
 
@@ -51,14 +52,17 @@ class HttpTransfer {
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
   static curl_socket_t on_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
+  static int on_request(void* self, char* remote_address, char* local_address, int remote_port, int local_port);
 
   bool take_line(std::string_view line);
   bool take_body(ConstBytes bytes);
+  bool was_sent() const;
   bool may_connect(Network network) const;
   Outcome transport_failure(CURLcode code) const;
   Outcome outcome(Verdict::Next next, ErrorCode code, std::string message) const;
 
   const HttpOptions& options_;
+  HttpSockets& sockets_;
   const bool uses_proxy_;
   CURL* handle_ = nullptr;
   curl_slist* headers_ = nullptr;
@@ -70,8 +74,8 @@ class HttpTransfer {
   std::optional<Verdict> verdict_;
   std::optional<Error> refused_;  // by the reader (no room), or an address that is not allowed
   std::string abandoned_;
-  bool is_too_long_ = false;
-  std::uint64_t received_ = 0, discarded_ = 0;
+  bool is_too_long_ = false, is_head_too_long_ = false, found_unasked_bytes_ = false;
+  std::uint64_t received_ = 0, discarded_ = 0, head_bytes_ = 0;
   Clock::time_point started_{}, last_progress_{};
   std::optional<Clock::time_point> answered_at_;
 };

@@ -132,19 +132,6 @@ std::string HttpUrl::text() const {
          (port == usual ? "" : fmt::format(":{}", port)) + target;
 }
 
-std::string without_secrets(std::string_view url) {
-  const std::size_t scheme = url.find("://");
-  // "a/b://c" is a path; a scheme stands before any slash.
-  if (scheme == std::string_view::npos || scheme == 0 || url.find('/') < scheme) return std::string(url);
-  const std::size_t begin = scheme + 3;
-  std::string_view rest = url.substr(begin);
-  rest = rest.substr(0, rest.find_first_of("?#"));
-  // Up to the last '@' before the path: passwords may hold '@' where somebody forgot to encode it.
-  const std::size_t at = rest.substr(0, rest.find('/')).rfind('@');
-  if (at != std::string_view::npos) rest.remove_prefix(at + 1);
-  return std::string(url.substr(0, begin)) + std::string(rest);
-}
-
 Result<HttpUrl> parse_http_url(std::string_view url) {
   if (url.size() > kMostUrlBytes) return bad_url(url.substr(0, 200), "too long");
   for (const char c : url)

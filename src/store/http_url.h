@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/public_uri.h"
 #include "penstock/result.h"
 
 struct sockaddr;
@@ -34,10 +35,6 @@ struct HttpUrl {
 
 // Spaces and bytes beyond ASCII in the path are percent-encoded; a fragment is dropped.
 Result<HttpUrl> parse_http_url(std::string_view url);
-
-// The URL without its userinfo and query, either of which may hold a password or a signature. Works on
-// anything, also on what cannot be parsed; a path is returned as it is.
-std::string without_secrets(std::string_view url);
 
 enum class Network : std::uint8_t {
   kPublic,

@@ -5,6 +5,11 @@
 #include <algorithm>
 
 namespace penstock {
+namespace {
+
+constexpr std::uint64_t kPieceBytes = 16 << 20;  // large enough to be read over several connections
+
+}  // namespace
 
 Result<ObjectBytes> Store::read(const ObjectRead& wanted, const Room& room) const {
   auto object = open(wanted.key);
@@ -48,8 +53,14 @@ Result<std::vector<std::byte>> read_all(const Store& store, const std::string& k
   if (size > limit)
     return fail(ErrorCode::kTooLarge, fmt::format("{} bytes, at most {} allowed", size, limit),
                 {key, 0, static_cast<std::int64_t>(size), -1});
-  std::vector<std::byte> bytes(size);
-  PENSTOCK_CHECK((*object)->read_at(0, bytes));
+  // Memory is touched as bytes arrive: a server may have told any size.
+  std::vector<std::byte> bytes;
+  bytes.reserve(size);
+  while (bytes.size() < size) {
+    const std::size_t begin = bytes.size();
+    bytes.resize(begin + std::min<std::uint64_t>(size - begin, kPieceBytes));
+    PENSTOCK_CHECK((*object)->read_at(begin, MutableBytes(bytes).subspan(begin)));
+  }
   return bytes;
 }
 

@@ -4,6 +4,7 @@
 // A Store is thread-safe; an Object belongs to one thread at a time.
 #pragma once
 
+#include <compare>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -81,6 +82,12 @@ struct ObjectBytes {
   ObjectVersion version;     // of the object they were read from
 };
 
+// Tells a folder from all others, whatever links lead to it.
+struct FolderIdentity {
+  std::uint64_t device = 0, number = 0;
+  auto operator<=>(const FolderIdentity&) const = default;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -104,6 +111,8 @@ class Store {
   virtual Result<ObjectVersion> stat(const std::string& key) const = 0;
   // Files and folders right below `key`, sorted by name; links are followed.
   virtual Result<std::vector<FolderEntry>> list(const std::string& key) const = 0;
+  // Nothing where the store has no links.
+  virtual std::optional<FolderIdentity> identity_of(const std::string&) const { return std::nullopt; }
 };
 
 // The whole object, which may have at most `limit` bytes.

@@ -1,4 +1,6 @@
 // Map: the user's own function in the middle of the pipeline.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "transform/map_result.h"
@@ -28,6 +30,7 @@ class MapOp final : public Op {
     if (result->size() != 1 || result->front().kind != MapValue::Kind::kArray)
       return fail(ErrorCode::kCallback, "Map must return an array of numbers");
     const OwnedArray& array = result->front().array;
+    PENSTOCK_CHECK(charge_map_result(result->front(), context.scratch));
     const auto seen = view_of_map_result(array, view);
     if (!seen) return std::unexpected(seen.error());
     context.held = array.data;
@@ -54,6 +57,15 @@ Map Map::of_array(std::function<Result<OwnedArray>(const ArraySpec& spec, const 
         }
         return values;
       })};
+}
+
+Status charge_map_result(const MapValue& value, Scratch& scratch) {
+  const std::uint64_t bytes =
+      value.kind == MapValue::Kind::kArray ? value.array.spec.bytes() : value.text.size();
+  auto charged = scratch.charge(bytes);
+  if (!charged)
+    charged.error().message = fmt::format("Map returned {} bytes: {}", bytes, charged.error().message);
+  return charged;
 }
 
 Result<View> view_of_map_result(const OwnedArray& array, const View& before) {

@@ -1,6 +1,7 @@
 // What the user's functions return, on its way back into the pipeline.
 #pragma once
 
+#include "base/scratch.h"
 #include "penstock/transform.h"
 #include "transform/view.h"
 
@@ -11,6 +12,9 @@ inline bool is_joint_map(const Transform& step) {
   const Map* map = std::get_if<Map>(&step);
   return map != nullptr && !map->fields.empty();
 }
+
+// Counts what was returned as memory of this sample: the function allocated it, the worker keeps it.
+Status charge_map_result(const MapValue& value, Scratch& scratch);
 
 // Borrows the array's memory. What is still (height, width, channels) after it was an image stays an image,
 // so that crops and the batch's layout go on working. An array of the same shape as before has the same axes.

@@ -38,11 +38,11 @@ void store_as(const Middle* in, std::byte* out, std::int64_t stride, std::int64_
 
 template <typename Middle>
 void store_halves(DType dtype, const Middle* in, std::byte* out, std::int64_t stride, std::int64_t count) {
-  constexpr std::int64_t kBlock = 256;
-  float values[kBlock];
-  std::uint16_t halves[kBlock];
-  for (std::int64_t done = 0; done < count; done += kBlock) {
-    const std::int64_t step = std::min(kBlock, count - done);
+  constexpr std::int64_t kRunBlock = 256;
+  float values[kRunBlock];
+  std::uint16_t halves[kRunBlock];
+  for (std::int64_t done = 0; done < count; done += kRunBlock) {
+    const std::int64_t step = std::min(kRunBlock, count - done);
     for (std::int64_t i = 0; i < step; ++i) values[i] = static_cast<float>(in[done + i]);
     (dtype == DType::kFloat16 ? kernels().f32_to_f16 : kernels().f32_to_bf16)(values, halves,
                                                                               static_cast<std::size_t>(step));

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kNesting = 256;
 
-bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+bool is_json_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
 }  // namespace
 
@@ -77,7 +77,7 @@ Status JsonObjectReader::read_value(JsonMember& member) {
     std::string_view between_quotes;
     PENSTOCK_CHECK(read_string(between_quotes, member.value_is_escaped));
     member.kind = JsonMember::Kind::kString;
-  } else if (letter == '-' || is_digit(letter)) {
+  } else if (letter == '-' || is_json_digit(letter)) {
     PENSTOCK_CHECK(read_number());
     member.kind = JsonMember::Kind::kNumber;
   } else {
@@ -102,7 +102,7 @@ bool JsonObjectReader::accept_word(std::string_view word) {
 Status JsonObjectReader::read_number() {
   const auto skip_digits = [&] {
     const std::size_t begin = at_;
-    while (at_ < text_.size() && is_digit(text_[at_])) ++at_;
+    while (at_ < text_.size() && is_json_digit(text_[at_])) ++at_;
     return at_ > begin;
   };
   const auto skip_one_of = [&](std::string_view letters) {

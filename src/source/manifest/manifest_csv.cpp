@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "penstock/interruption.h"
 #include "source/manifest/manifest_contents.h"
 
 namespace penstock {
@@ -26,16 +27,18 @@ class CsvReader {
     if (!skip_empty_lines()) return {};
     PENSTOCK_CHECK(read_names());
     while (skip_empty_lines()) PENSTOCK_CHECK(read_row());
-    return {};
+    return check_interruption(uri_);
   }
 
  private:
   using Row = ManifestContents::Row;
 
   bool skip_empty_lines() {
-    while (at_ < text_.size() && at_line_end()) to_next_line();
-    return at_ < text_.size();
+    while (at_ < text_.size() && at_line_end() && !stops()) to_next_line();
+    return at_ < text_.size() && !stops();
   }
+
+  bool stops() { return check_.is_due() && Interruption::is_requested(); }
 
   // A CR ends a line only before LF or the end of the file.
   bool at_line_end() const {
@@ -100,6 +103,7 @@ class CsvReader {
       if (std::exchange(sound, false)) first_problem = {code, std::move(message), {}};
     };
     while (true) {
+      PENSTOCK_CHECK(check_(uri_));
       CsvCell cell;
       if (at_ < text_.size() && text_[at_] == '"') {
         const std::size_t opening = at_;
@@ -181,6 +185,7 @@ class CsvReader {
   const char separator_;
   const std::string& uri_;
   std::size_t at_;
+  InterruptionCheck check_;
 };
 
 }  // namespace

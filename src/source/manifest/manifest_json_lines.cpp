@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "penstock/interruption.h"
 #include "source/manifest/json_object_reader.h"
 #include "source/manifest/json_string.h"
 #include "source/manifest/manifest_contents.h"
@@ -19,7 +20,9 @@ class JsonLinesReader {
         at_(contents.text_begin()) {}
 
   Status read() {
+    InterruptionCheck check;
     while (next_line()) {
+      PENSTOCK_CHECK(check(uri_));
       Status status = check_manifest_text(line_);
       if (status && contents_.names.empty()) status = take_names();
       if (status) status = read_row();

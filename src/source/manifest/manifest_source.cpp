@@ -9,11 +9,16 @@
 #include "base/hash.h"
 #include "base/lower_case.h"
 #include "decode/text.h"
+#include "penstock/interruption.h"
 #include "source/field_kind.h"
 #include "source/manifest/manifest_table.h"
 
 namespace penstock {
 namespace {
+
+// Each field has an array of its own in a batch. Planning looks fields up by name, which takes time that grows with the
+// square of their number.
+constexpr std::size_t kMaxTableFields = 4096;
 
 constexpr std::uint64_t kLargestManifest = std::uint64_t{4} << 30;
 
@@ -58,6 +63,12 @@ class ManifestSource final : public Source {
     std::vector<std::pair<std::string, std::string>> wanted = options.columns;
     if (wanted.empty())
       for (const std::string& name : table_.names()) wanted.emplace_back(name, name);
+    if (wanted.size() > kMaxTableFields)
+      return fail(ErrorCode::kTooLarge,
+                  fmt::format("the table has {} columns, of which at most {} can be fields; name those that you "
+                              "want, as in Manifest(path, image=\"path\")",
+                              wanted.size(), kMaxTableFields),
+                  {uri_, -1, -1, -1});
     std::vector<std::string> names;
     for (const auto& [field, column] : wanted) names.push_back(field);
     PENSTOCK_CHECK(check_field_names(options.field_kinds, names));
@@ -71,9 +82,12 @@ class ManifestSource final : public Source {
       fields_.push_back(place.info);
       if (key_column_ == kNone && place.info.form == FieldForm::kFile) key_column_ = place.column;
     }
+    InterruptionCheck check;
     for (std::uint64_t row = 0; row < table_.rows(); ++row)
-      for (const Place& place : places_)
+      for (const Place& place : places_) {
+        PENSTOCK_CHECK(check(uri_));
         fingerprint_ = hash_text(table_.cell(row, place.column), fingerprint_);
+      }
     stored_bytes_ = estimate_bytes();
     return {};
   }
@@ -146,6 +160,7 @@ class ManifestSource final : public Source {
     const std::uint64_t looked_at = std::min(size(), kRowsToLookAt);
     std::uint64_t sum = 0;
     for (std::uint64_t i = 0; i < looked_at; ++i) {
+      if (Interruption::is_requested()) break;
       const std::uint64_t row = i * size() / looked_at;
       sum += table_.row_length(row);
       for (std::size_t field = 0; field < fields_.size(); ++field) {

@@ -60,7 +60,8 @@ class ForegroundPlaces {
   void work(bool asks) {
     const auto all = static_cast<std::uint64_t>(tiles_[0] * tiles_[1] * tiles_[2]);
     for (std::uint64_t number = next_++; number < all && !stop_; number = next_++) {
-      auto status = add_tile(tile_at(static_cast<std::int64_t>(number)));
+      Status status = check_interruption(uri_);
+      if (status) status = add_tile(tile_at(static_cast<std::int64_t>(number)));
       if (status && asks && rule_.goes_on && !rule_.goes_on())
         status = fail(ErrorCode::kStopped, "looking for foreground was stopped", {uri_, -1, -1, -1});
       if (status) continue;

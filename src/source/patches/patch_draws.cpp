@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kVisitsPerEpoch = 64;  // at least, so that an epoch sees many places
 constexpr std::uint64_t kFewestPerVisit = 4, kMostPerVisit = 32;
 constexpr std::uint64_t kMostRegionsListed = 1 << 24;  // 16 bytes each, for each volume and class
-constexpr std::uint64_t kAskEvery = 1 << 12;           // regions
+constexpr std::uint64_t kAskEveryDraws = 1 << 12;           // regions
 constexpr double kWholeShare = 0x1p60;                 // weights become whole numbers out of this
 
 Shape place_in(const PatchGrid::Region& box, Draws& draws) {
@@ -24,29 +24,29 @@ Shape place_in(const PatchGrid::Region& box, Draws& draws) {
   return place;
 }
 
-std::unexpected<Error> bad_option(std::string message) {
+std::unexpected<Error> bad_draw_option(std::string message) {
   return fail(ErrorCode::kInvalidArgument, std::move(message));
 }
 
 bool is_weight(double weight) { return std::isfinite(weight) && weight >= 0; }
 
-Status check_options(const PatchOptions& options, std::size_t volumes) {
+Status check_draw_options(const PatchOptions& options, std::size_t volumes) {
   if (!(options.min_foreground >= 0 && options.min_foreground <= 1))
-    return bad_option(fmt::format("min_foreground={}: a share from 0 to 1", options.min_foreground));
+    return bad_draw_option(fmt::format("min_foreground={}: a share from 0 to 1", options.min_foreground));
   if (!options.volume_weights.empty() && options.volume_weights.size() != volumes)
-    return bad_option(fmt::format("{} weights for {} volumes", options.volume_weights.size(), volumes));
+    return bad_draw_option(fmt::format("{} weights for {} volumes", options.volume_weights.size(), volumes));
   for (const double weight : options.volume_weights)
     if (!is_weight(weight))
-      return bad_option(fmt::format("weights: {} is not a finite number from 0 on", weight));
+      return bad_draw_option(fmt::format("weights: {} is not a finite number from 0 on", weight));
   double sum = 0;
   for (const auto& [value, weight] : options.class_weights) {
     if (!is_weight(weight))
-      return bad_option(
+      return bad_draw_option(
           fmt::format("class_weights: {} of class {} is not a finite number from 0 on", weight, value));
     sum += weight;
   }
   if (!options.class_weights.empty() && !(sum > 0 && std::isfinite(sum)))
-    return bad_option("class_weights: the weights sum to nothing, or to more than a number holds");
+    return bad_draw_option("class_weights: the weights sum to nothing, or to more than a number holds");
   return {};
 }
 
@@ -54,7 +54,7 @@ Status check_options(const PatchOptions& options, std::size_t volumes) {
 
 Result<std::unique_ptr<const PatchDraws>> PatchDraws::make(const PatchVolumes& volumes,
                                                            const PatchOptions& options) {
-  PENSTOCK_CHECK(check_options(options, volumes.volumes().size()));
+  PENSTOCK_CHECK(check_draw_options(options, volumes.volumes().size()));
   auto sets = find_place_sets(volumes, options);
   if (!sets) return std::unexpected(std::move(sets).error());
   std::unique_ptr<PatchDraws> draws(new PatchDraws(volumes));
@@ -92,7 +92,7 @@ Status PatchDraws::count_places(Stratum& stratum, const PatchOptions& options) c
   }
   const std::uint64_t regions = volume.grid.regions(stratum.edge);
   for (std::uint64_t number = 0; number < regions; ++number) {
-    if (number % kAskEvery == 0 && options.progress && !options.progress(0))
+    if (number % kAskEveryDraws == 0 && options.progress && !options.progress(0))
       return fail(ErrorCode::kStopped, "counting places for patches was stopped",
                   {volumes_.arrays()[volume.image]->uri(), -1, -1, -1});
     const PatchGrid::Region region = volume.grid.region(number, stratum.edge);
@@ -143,7 +143,7 @@ Status PatchDraws::divide_draws(const PatchOptions& options) {
   for (const Stratum& stratum : strata_) sum_of_volumes[stratum.set.class_number] += volume_weight(stratum);
   for (std::size_t i = 0; i < classes; ++i)
     if (weight_of_class[i] > 0 && !(sum_of_volumes[i] > 0 && std::isfinite(sum_of_volumes[i])))
-      return bad_option("weights: the volumes that have places for patches all have weight 0");
+      return bad_draw_option("weights: the volumes that have places for patches all have weight 0");
   const bool is_by_places = options.volume_weights.empty() && options.class_weights.empty();
   std::uint64_t end = 0;
   for (Stratum& stratum : strata_) {
@@ -158,7 +158,7 @@ Status PatchDraws::divide_draws(const PatchOptions& options) {
     if (stratum.share > 0)
       visits_ += stratum.set.centres ? stratum.regions.size() : volume.grid.regions(stratum.edge);
   }
-  if (end == 0) return bad_option("weights: they leave no place for patches");
+  if (end == 0) return bad_draw_option("weights: they leave no place for patches");
   return {};
 }
 

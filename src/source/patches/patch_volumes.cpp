@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-std::unexpected<Error> bad_option(std::string message, const std::string& uri = {}) {
+std::unexpected<Error> bad_volume_option(std::string message, const std::string& uri = {}) {
   return fail(ErrorCode::kInvalidArgument, std::move(message), {uri, -1, -1, -1});
 }
 
@@ -25,27 +25,27 @@ Shape lead_of(const Shape& shape, std::size_t axes) {
 Status check_size(const PatchOptions& options) {
   const Shape& size = options.size;
   if (size.empty() || size.size() > kMostAxes)
-    return bad_option(fmt::format("size={}: an extent for each axis of a patch", size));
+    return bad_volume_option(fmt::format("size={}: an extent for each axis of a patch", size));
   for (const std::int64_t extent : size)
-    if (extent < 1) return bad_option(fmt::format("size={}: extents are at least 1", size));
+    if (extent < 1) return bad_volume_option(fmt::format("size={}: extents are at least 1", size));
   if (!options.overlap.empty() && options.overlap.size() != size.size())
-    return bad_option(
+    return bad_volume_option(
         fmt::format("overlap={}: one for each of the {} axes of a patch", options.overlap, size.size()));
   for (std::size_t d = 0; d < options.overlap.size(); ++d)
     if (options.overlap[d] < 0 || options.overlap[d] >= size[d])
-      return bad_option(fmt::format("overlap={}: from 0 to less than size={}", options.overlap, size));
+      return bad_volume_option(fmt::format("overlap={}: from 0 to less than size={}", options.overlap, size));
   return {};
 }
 
 // Every volume of a kind must look like the first.
 Status check_alike(const Volume& first, const Volume& other, std::size_t axes) {
   if (first.dtype() != other.dtype())
-    return bad_option(
+    return bad_volume_option(
         fmt::format("{}, where {} is {}", name_of(other.dtype()), first.array->uri(), name_of(first.dtype())),
         other.array->uri());
   const Shape &first_shape = first.array->spec().shape, &other_shape = other.array->spec().shape;
   if (lead_of(first_shape, axes) != lead_of(other_shape, axes))
-    return bad_option(fmt::format("shape {}, where {} has {}: axes before those of a patch must agree",
+    return bad_volume_option(fmt::format("shape {}, where {} has {}: axes before those of a patch must agree",
                                   other_shape, first.array->uri(), first_shape),
                       other.array->uri());
   return {};
@@ -61,11 +61,11 @@ std::string describe(const ChunkedArray& array) {
 Status check_fits(const ChunkedArray& array, const Shape& size) {
   const Shape& shape = array.spec().shape;
   if (shape.size() < size.size())
-    return bad_option(fmt::format("{} has fewer axes than size={}", describe(array), size), array.uri());
+    return bad_volume_option(fmt::format("{} has fewer axes than size={}", describe(array), size), array.uri());
   const Shape extent = tail_of(shape, size.size());
   for (std::size_t d = 0; d < size.size(); ++d)
     if (extent[d] < size[d])
-      return bad_option(fmt::format("{} is smaller than size={}, which is for its last {} axes",
+      return bad_volume_option(fmt::format("{} is smaller than size={}, which is for its last {} axes",
                                     describe(array), size, size.size()),
                         array.uri());
   return {};
@@ -81,7 +81,7 @@ Result<Bounds> bounds_of(const Shape& extent, const PatchOptions& options, const
   Bounds bounds{Shape(axes, 0), extent};
   if (options.region.empty()) return bounds;
   if (options.region.size() != axes)
-    return bad_option(fmt::format("region has {} ranges; it wants one for each of the {} axes of a patch",
+    return bad_volume_option(fmt::format("region has {} ranges; it wants one for each of the {} axes of a patch",
                                   options.region.size(), axes));
   for (std::size_t d = 0; d < axes; ++d) {
     const auto place = [&](std::int64_t end) {
@@ -90,7 +90,7 @@ Result<Bounds> bounds_of(const Shape& extent, const PatchOptions& options, const
     bounds.begin[d] = place(options.region[d].begin);
     bounds.end[d] = place(options.region[d].end);
     if (bounds.end[d] - bounds.begin[d] < options.size[d])
-      return bad_option(fmt::format("the region has {} elements of axis {} (from {} to {} of {}), and a patch "
+      return bad_volume_option(fmt::format("the region has {} elements of axis {} (from {} to {} of {}), and a patch "
                                     "of size={} does not fit",
                                     std::max<std::int64_t>(0, bounds.end[d] - bounds.begin[d]), d,
                                     bounds.begin[d], bounds.end[d], extent[d], options.size),
@@ -104,11 +104,11 @@ Result<Bounds> bounds_of(const Shape& extent, const PatchOptions& options, const
 Result<PatchVolumes> PatchVolumes::make(const std::vector<Volume>& images, const std::vector<Volume>& labels,
                                         const std::vector<Volume>& masks, const PatchOptions& options) {
   PENSTOCK_CHECK(check_size(options));
-  if (images.empty()) return bad_option("no volumes");
+  if (images.empty()) return bad_volume_option("no volumes");
   if (!labels.empty() && labels.size() != images.size())
-    return bad_option(fmt::format("{} volumes and {} label volumes", images.size(), labels.size()));
+    return bad_volume_option(fmt::format("{} volumes and {} label volumes", images.size(), labels.size()));
   if (masks.size() > 1 && masks.size() != images.size())
-    return bad_option(
+    return bad_volume_option(
         fmt::format("{} volumes and {} masks; give one mask for all, or one each", images.size(), masks.size()));
   PatchVolumes volumes;
   volumes.patch_ = options.size;
@@ -133,7 +133,7 @@ Result<PatchVolumes> PatchVolumes::make(const std::vector<Volume>& images, const
     const auto check_extent = [&](const ChunkedArray& other, const char* what) -> Status {
       const Shape& shape = other.spec().shape;
       if (shape.size() >= axes && tail_of(shape, axes) == extent) return {};
-      return bad_option(fmt::format("{} of shape {} for a volume of shape {} ({})", what, shape,
+      return bad_volume_option(fmt::format("{} of shape {} for a volume of shape {} ({})", what, shape,
                                     image.spec().shape, image.uri()),
                         other.uri());
     };
@@ -154,7 +154,7 @@ Result<PatchVolumes> PatchVolumes::make(const std::vector<Volume>& images, const
                       : PatchGrid::covering(bounds->begin, bounds->end, options.size, overlap);
     volume.first_sample = volumes.size_;
     const auto sum = checked_add(volumes.size_, volume.grid.size());
-    if (!sum) return bad_option("more places for patches than can be counted", image.uri());
+    if (!sum) return bad_volume_option("more places for patches than can be counted", image.uri());
     volumes.size_ = *sum;
     volumes.volumes_.push_back(std::move(volume));
   }

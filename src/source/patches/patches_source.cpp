@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "base/opening_memory.h"
 #include "base/random.h"
 #include "penstock/arrays.h"
+#include "penstock/interruption.h"
 #include "source/patches/open_volume.h"
 #include "store/http_url.h"
 #include "source/patches/patch_draws.h"
@@ -167,10 +169,12 @@ Status check_labels(const std::vector<Volume>& labels, const PatchOptions& optio
 Result<SourcePtr> open_patches(const std::vector<std::string>& volumes, const PatchOptions& options) {
   if (volumes.empty()) return bad_option("no volumes");
   PENSTOCK_CHECK(check_options(options));
+  const OpeningMemory::Begin memory(options.memory_bytes);
   std::vector<Volume> images, labels, masks;
   const auto open_all = [&](const std::vector<std::string>& uris, VolumeUse use,
                             std::vector<Volume>& out) -> Status {
     for (const std::string& uri : uris) {
+      PENSTOCK_CHECK(check_interruption(uri));
       auto volume = open_volume(uri, use, options);
       if (!volume) return std::unexpected(std::move(volume).error());
       out.push_back(std::move(*volume));
@@ -193,6 +197,7 @@ Result<SourcePtr> open_patches(const std::vector<std::string>& volumes, const Pa
   auto source = std::make_shared<PatchesSource>(std::move(uri), std::move(*made), !options.labels.empty());
   if (options.per_epoch > 0) PENSTOCK_CHECK(source->draw_at_random(options));
   source->name_fields();
+  PENSTOCK_CHECK(check_interruption(source->uri()));
   return source;
 }
 

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "base/machine.h"
+#include "base/opening_memory.h"
+#include "penstock/interruption.h"
 #include "source/label_scan.h"
 #include "source/patches/foreground_places.h"
 
@@ -69,7 +71,9 @@ class PlaceFinder {
   }
 
  private:
-  bool goes_on() const { return !options_.progress || options_.progress(chunks_done_); }
+  bool goes_on() const {
+    return !Interruption::is_requested() && (!options_.progress || options_.progress(chunks_done_));
+  }
   const ChunkedArray& label_of(const PatchVolume& volume) const { return *volumes_.arrays()[volume.label]; }
 
   // By mask and minimum of foreground; nothing where neither is given.
@@ -129,7 +133,8 @@ class PlaceFinder {
   const PatchVolumes& volumes_;
   const PatchOptions& options_;
   LabelScanOptions scan_;
-  SetMemory memory_{kMostSetBytes};
+  // A small file may claim a volume of any size: half of the memory for opening, too.
+  SetMemory memory_{std::min(kMostSetBytes, OpeningMemory::at_most(UINT64_MAX) / 2)};
   std::uint64_t chunks_done_ = 0;
 };
 

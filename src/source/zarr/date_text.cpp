@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::int64_t kSecondsPerDay = 86'400;
+constexpr std::int64_t kSecondsOfDay = 86'400;
 
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
@@ -169,7 +169,7 @@ std::int64_t nanoseconds_of(DateResolution resolution) {
     case DateResolution::kMillisecond: return 1'000'000;
     case DateResolution::kMicrosecond: return 1'000;
     case DateResolution::kNanosecond: return 1;
-    default: return kSecondsPerDay * 1'000'000'000;
+    default: return kSecondsOfDay * 1'000'000'000;
   }
 }
 
@@ -184,7 +184,7 @@ Result<Period> parse_date(std::string_view text, Calendar calendar) {
   const auto day = day_number(calendar, written->date);
   if (!day) return std::unexpected(day.error());
   const auto moment = [&](std::int64_t of_day) {
-    return Moment{of_day * kSecondsPerDay + written->second_of_day - written->zone_seconds,
+    return Moment{of_day * kSecondsOfDay + written->second_of_day - written->zone_seconds,
                   written->nanoseconds};
   };
   Period period{moment(*day), {}, written->resolution};

@@ -52,6 +52,7 @@ class TimeArray final : public ChunkedArray {
     PENSTOCK_CHECK(stored_->decode(chunk, encoded, stored_part(chunk, out), worker));
     return decode_times(chunk, out);
   }
+  std::uint64_t decode_scratch_bytes() const override { return stored_->decode_scratch_bytes(); }
   Status fill_missing(std::uint64_t chunk, MutableBytes out) const override {
     PENSTOCK_CHECK(stored_->fill_missing(chunk, stored_part(chunk, out)));
     return decode_times(chunk, out);

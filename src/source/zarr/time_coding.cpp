@@ -11,11 +11,6 @@
 namespace penstock {
 namespace {
 
-std::string text_attribute(const ZarrArray& array, const char* name) {
-  const auto found = array.attributes.find(name);
-  return found != array.attributes.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 bool is_integer(DType dtype) { return dtype >= DType::kUInt8 && dtype <= DType::kInt64; }
 
 }  // namespace

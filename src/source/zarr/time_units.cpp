@@ -78,7 +78,7 @@ std::optional<UnitsText> split_units(std::string_view text) {
   return UnitsText{unit, text};
 }
 
-Result<std::int64_t> nanoseconds_of(const std::string& unit, Calendar calendar) {
+Result<std::int64_t> unit_nanoseconds(const std::string& unit, Calendar calendar) {
   if (const auto* known = std::ranges::find(kUnits, unit, &Unit::name); known != kUnits.end())
     return known->nanoseconds;
   const bool are_months = unit == "month" || unit == "months";
@@ -154,7 +154,7 @@ Result<TimeUnits> parse_time_units(std::string_view units, std::string_view cale
   if (!text)
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("units \"{}\" are no times: wants \"hours since 1900-01-01\"", units.substr(0, 60)));
-  const auto nanoseconds = nanoseconds_of(text->unit, *known);
+  const auto nanoseconds = unit_nanoseconds(text->unit, *known);
   if (!nanoseconds) return std::unexpected(nanoseconds.error());
   const auto since = parse_date(text->since, *known);
   if (!since) return std::unexpected(since.error());

@@ -63,11 +63,6 @@ std::optional<double> as_stored(const nlohmann::json& given, double value, DType
   return stored && std::isfinite(*stored) == std::isfinite(value) ? stored : std::nullopt;
 }
 
-std::string text_attribute(const ZarrArray& array, const char* name) {
-  const auto found = array.attributes.find(name);
-  return found != array.attributes.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 // An attribute of one number may also be a list of it.
 const nlohmann::json* one_number(const ZarrArray& array, const char* name) {
   const auto found = array.attributes.find(name);

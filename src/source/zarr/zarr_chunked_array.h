@@ -28,6 +28,7 @@ class ZarrChunkedArray : public ChunkedArray {
   bool is_plain() const final { return chain_.is_plain(); }
 
   Status decode(std::uint64_t chunk, ConstBytes encoded, MutableBytes out, CodecWorker& worker) const final;
+  std::uint64_t decode_scratch_bytes() const final { return chain_.bytes_between(); }
   bool decodes_parts() const final { return chain_.decodes_parts(); }
   Status decode_part(std::uint64_t chunk, ConstBytes encoded, std::size_t first_byte, MutableBytes out,
                      CodecWorker& worker) const final;

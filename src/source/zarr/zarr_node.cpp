@@ -22,6 +22,11 @@ std::unexpected<Error> bad_name(const std::string& name, const std::string& uri)
 
 }  // namespace
 
+std::string text_attribute(const ZarrArray& array, const char* name) {
+  const auto found = array.attributes.find(name);
+  return found != array.attributes.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 std::string ZarrNode::uri_of(const std::string& name) const {
   return name.empty() ? uri_ : uri_ + "/" + name;
 }

@@ -27,6 +27,9 @@ struct ZarrArray {
   std::uint64_t stored_bytes = 0;        // an upper bound where it is not known: the decoded size
 };
 
+// Empty where the array has no such attribute, or one that is no text.
+std::string text_attribute(const ZarrArray& array, const char* name);
+
 struct ZarrOpenOptions {
   bool missing_is_error = false;  // a chunk that is not there is an error, not the fill value
 };

@@ -9,8 +9,10 @@
 
 #include "base/checked_math.h"
 #include "base/nearest_name.h"
+#include "base/opening_memory.h"
 #include "base/random.h"
 #include "penstock/arrays.h"
+#include "penstock/interruption.h"
 #include "source/zarr/choose_variables.h"
 #include "source/zarr/gaps.h"
 #include "source/zarr/joined_stores.h"
@@ -329,6 +331,7 @@ Result<SourcePtr> open_zarr(const std::string& uri, const ZarrOptions& options) 
 }
 
 Result<SourcePtr> open_zarr(const std::vector<std::string>& given, const ZarrOptions& options) {
+  const OpeningMemory::Begin memory(options.memory_bytes);
   const auto uris = expand_stores(given);
   if (!uris) return std::unexpected(uris.error());
   const auto stores = open_stores(*uris, options);
@@ -357,6 +360,7 @@ Result<SourcePtr> open_zarr(const std::vector<std::string>& given, const ZarrOpt
   const OpenedStore& first = stores->front();
   auto source = std::make_shared<ZarrSource>(first.store, uri, first.node.version(), std::move(variables));
   PENSTOCK_CHECK(source->build(options, known));
+  PENSTOCK_CHECK(check_interruption(uri));
   return source;
 }
 

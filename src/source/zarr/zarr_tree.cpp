@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "penstock/interruption.h"
 #include "source/zarr/metadata_object.h"
 
 namespace penstock {
@@ -30,6 +31,7 @@ class TreeSearch {
     }
     for (const FolderEntry& entry : *entries) {
       if (!entry.is_folder || !is_node_name(entry.name)) continue;
+      PENSTOCK_CHECK(check_interruption(uri_));
       if (++nodes_ > kMostNodes)
         return bad_metadata(
             ErrorCode::kTooLarge,

@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "penstock/interruption.h"
 #include "source/tfrecord_scan.h"
 #include "support/golden_record.h"
 #include "support/make_tfrecord.h"
@@ -101,12 +104,16 @@ TEST(Example, what_tensorflow_wrote_has_the_values_that_tensorflow_was_given) {
       EXPECT_EQ(features->size(), expected[kind][i].size());
       for (const auto& [name, feature] : *features) {
         const auto& wanted = expected[kind][i].at(name);
-        const bool empty_list = feature.is_sequence && feature.counts.empty();
+        const bool empty_list = feature.is_sequence && feature.steps == 0;
         EXPECT_EQ(empty_list ? nlohmann::json::array() : values_as_json(feature), wanted["values"]) << name;
         EXPECT_EQ(values_as_json(must_find(records[i], name)), values_as_json(feature)) << name;
         ASSERT_EQ(feature.is_sequence, !wanted["steps"].is_null()) << name;
         if (!feature.is_sequence) continue;
-        EXPECT_EQ(nlohmann::json(feature.counts), wanted["steps"]) << name;
+        const auto widths = wanted["steps"].get<std::vector<std::uint64_t>>();
+        EXPECT_EQ(feature.steps, widths.size()) << name;
+        if (widths.empty()) continue;
+        EXPECT_EQ(feature.first_width, widths.front()) << name;
+        EXPECT_EQ(feature.is_even, std::ranges::adjacent_find(widths, std::not_equal_to<>()) == widths.end()) << name;
       }
     }
   }
@@ -236,12 +243,16 @@ TEST(Example, sequences_have_steps) {
   EXPECT_TRUE(words.is_sequence);
   EXPECT_EQ(words.type, FeatureType::kInteger);
   EXPECT_EQ(integers(words), (Integers{1, 2, 3, 4, 5, 6}));
-  EXPECT_EQ(words.counts, (std::vector<std::uint64_t>{2, 1, 0, 3}));
+  EXPECT_EQ(words.steps, 4u);
+  EXPECT_EQ(words.first_width, 2u);
+  EXPECT_EQ(words.last_width_not_1, 3u);
+  EXPECT_FALSE(words.is_even);
   const Feature frames = must_find(message, "frames");
   EXPECT_EQ(strings(frames), (Strings{"a", "b"}));
-  EXPECT_TRUE(must_find(message, "nothing").counts.empty());
+  EXPECT_TRUE(frames.is_even);
+  EXPECT_EQ(frames.last_width_not_1, 1u);
+  EXPECT_EQ(must_find(message, "nothing").steps, 0u);
   EXPECT_FALSE(must_find(message, "id").is_sequence);
-  EXPECT_TRUE(must_find(message, "id").counts.empty()) << "plain features allocate nothing";
 }
 
 TEST(Example, features_are_listed_context_first_and_by_name) {
@@ -273,7 +284,8 @@ TEST(Example, reading_the_wrong_type_or_size_is_the_callers_error) {
   EXPECT_EQ(read_bytes(feature, parts).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(read_integers(feature, few).error().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(read_integers(feature, many).error().code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(read_bytes(feature).error().code, ErrorCode::kInvalidArgument);
+  const auto look = [](ConstBytes) -> Status { return {}; };
+  EXPECT_EQ(for_each_bytes(feature, look).error().code, ErrorCode::kInvalidArgument);
 }
 
 TEST(Example, malformed_messages_are_corrupt) {
@@ -304,12 +316,33 @@ TEST(Example, numbers_of_more_than_ten_bytes_are_corrupt_when_read) {
   EXPECT_EQ(read_integers(*feature, out).error().code, ErrorCode::kCorrupt);
 }
 
-TEST(Example, too_many_steps_are_refused) {
+TEST(Example, any_number_of_steps_takes_no_memory) {
   std::string steps;
   for (int i = 0; i <= 1 << 20; ++i) steps += std::string("\x0a\0", 2);
-  EXPECT_EQ(code_of(sequence_example_message({}, {{"a", steps}}), "a"), ErrorCode::kTooLarge);
-  steps.resize(steps.size() - 2);
-  EXPECT_EQ(must_find(sequence_example_message({}, {{"a", steps}}), "a").counts.size(), 1u << 20);
+  EXPECT_EQ(must_find(sequence_example_message({}, {{"a", steps}}), "a").steps, (1u << 20) + 1);
+}
+
+TEST(Example, the_list_of_features_is_asked_for_before_it_grows) {
+  const std::string message = example_message(
+      {{"image", bytes_feature({"JPEG"})}, {"label", integer_feature({3})}, {"label", integer_feature({4})}});
+  std::uint64_t asked = 0;
+  ASSERT_TRUE(list_features(bytes(message), [&](std::uint64_t more) -> Status {
+    asked += more;
+    return {};
+  }));
+  EXPECT_GE(asked, 2 * sizeof(NamedFeature) + 10);
+  const auto refuse = [](std::uint64_t) -> Status { return fail(ErrorCode::kNoMemory, "no"); };
+  EXPECT_EQ(list_features(bytes(message), refuse).error().code, ErrorCode::kNoMemory);
+}
+
+TEST(Example, a_reader_that_is_called_back_stops_in_the_middle_of_a_record) {
+  std::string texts;
+  for (int i = 0; i < 10'000; ++i) texts += std::string("\x0a\0", 2);
+  const std::string message = example_message({{"a", message_field(1, texts)}});
+  Interruption interruption;
+  interruption.request();
+  const Interruption::Scope scope(&interruption);
+  EXPECT_EQ(code_of(message, "a"), ErrorCode::kStopped);
 }
 
 TEST(Example, too_many_names_are_refused) {

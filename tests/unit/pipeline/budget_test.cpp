@@ -49,25 +49,37 @@ TEST(Budget, absurd_batch_sizes_do_not_wrap_around) {
                               .threads = 1}));
 }
 
-TEST(Budget, a_worker_can_always_hold_a_chunk_and_what_comes_out_of_it) {
+TEST(Budget, one_worker_can_always_decode_the_largest_chunk) {
   for (std::uint64_t chunk = 1 << 16; chunk <= 256 * kMiB; chunk *= 2)
     for (const unsigned threads : {1u, 2u, 16u})
       for (const std::uint64_t batch : {kMiB, 40 * kMiB}) {
         BudgetRequest request;
         request.batch_bytes = batch;
-        request.chunk_bytes = chunk;
+        request.chunk_scratch_bytes = chunk;
         request.threads = threads;
         for (std::uint64_t more = 0; more <= 2048 * kMiB; more = 2 * more + kMiB) {
           request.budget_bytes = least_budget(request) + more;
           const auto plan = divide_budget(request);
           ASSERT_TRUE(plan) << plan.error().message;
-          EXPECT_GE(std::max(plan->scratch_share_bytes, plan->scratch_pot_bytes), 2 * chunk);
-          EXPECT_LE(plan->batch_area_bytes + plan->scratch_share_bytes * threads + plan->scratch_pot_bytes,
+          EXPECT_GE(plan->chunk_share_bytes + plan->chunk_pot_bytes, chunk);
+          EXPECT_GE(plan->scratch_share_bytes, kMiB);
+          EXPECT_LE(plan->batch_area_bytes +
+                        (plan->scratch_share_bytes + plan->chunk_share_bytes) * threads +
+                        plan->scratch_pot_bytes + plan->chunk_pot_bytes,
                     request.budget_bytes);
         }
         request.budget_bytes = least_budget(request) - 1;
         EXPECT_FALSE(divide_budget(request));
       }
+}
+
+TEST(Budget, all_workers_decode_chunks_where_that_takes_little) {
+  BudgetRequest request{.budget_bytes = 256 * kMiB, .batch_bytes = kMiB, .chunk_scratch_bytes = kMiB, .threads = 16};
+  EXPECT_EQ(divide_budget(request)->chunk_share_bytes, kMiB);
+  EXPECT_EQ(divide_budget(request)->chunk_pot_bytes, 2 * kMiB) << "for one that takes more than usual";
+  request.chunk_scratch_bytes = 64 * kMiB;
+  EXPECT_EQ(wanted_chunk_scratch(request), 64 * kMiB) << "one at a time: the rest is better used to keep chunks";
+  EXPECT_EQ(divide_budget(request)->chunk_pot_bytes, 64 * kMiB);
 }
 
 }  // namespace

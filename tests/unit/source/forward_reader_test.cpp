@@ -13,6 +13,7 @@
 #include <typeinfo>
 
 #include "base/random.h"
+#include "penstock/interruption.h"
 #include "source/ahead_object.h"
 #include "store/memory_store.h"
 #include "support/temporary_folder.h"
@@ -333,6 +334,27 @@ TEST(ForwardReader, skipping_in_a_compressed_stream_gives_the_same_as_the_plain_
     }
     EXPECT_EQ(reader->end(), plain.size());
   }
+}
+
+TEST(ForwardReader, a_reader_that_is_called_back_stops_and_can_go_on_later) {
+  const Bytes plain = some_text(4 << 20);
+  MemoryStore store;
+  store.put("shard", gzip(plain));
+  const auto object = *store.open("shard");
+  const auto reader = make_gzip_reader(*object, "shard");
+  ASSERT_TRUE(reader->at(0, 512));
+  {
+    Interruption interruption;
+    interruption.request();
+    const Interruption::Scope scope(&interruption);
+    const auto stopped = reader->at(3 << 20, 512);
+    ASSERT_FALSE(stopped);
+    EXPECT_EQ(stopped.error().code, ErrorCode::kStopped);
+    EXPECT_EQ(stopped.error().where.uri, "shard");
+  }
+  const auto got = reader->at(3 << 20, 512);
+  ASSERT_TRUE(got) << got.error().describe();
+  EXPECT_TRUE(std::ranges::equal(*got, ConstBytes(plain).subspan(3 << 20, 512)));
 }
 
 TEST(ForwardReader, a_compressed_stream_does_not_go_back) {

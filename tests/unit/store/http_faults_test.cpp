@@ -121,6 +121,48 @@ TEST_F(HttpFaults, connections_reset_at_every_point) {
         ErrorCode::kIo);
 }
 
+TEST_F(HttpFaults, bytes_that_nobody_asked_for_are_not_the_next_answer) {
+  // Each answer is followed by another one that is made up, in the same packet or later.
+  const std::string made_up(5000, 'x');
+  for (const auto delay : {std::chrono::milliseconds(0), std::chrono::milliseconds(30)})
+    for (const bool is_head : {false, true}) {
+      HttpServer server([&](const HttpCall& call, HttpConnection& client) {
+        client.answer(call, kBody);
+        client.pause(delay);
+        client.send(std::string(kPartHead) + "ETag: \"1\"\r\n\r\n" + made_up);
+      });
+      const auto store = *make_http_store(impatient());
+      // What comes only after the next request was sent is an answer to it, for all that anybody can tell.
+      const auto wait_for_the_rest = [&] { std::this_thread::sleep_for(2 * delay + std::chrono::milliseconds(20)); };
+      for (int i = 0; i < 3; ++i) {
+        if (is_head) {
+          ASSERT_TRUE(store->stat(server.url()));
+          wait_for_the_rest();
+        }
+        const auto read = read_text(*store, {server.url(), kRange, 5000, {}});
+        ASSERT_TRUE(read) << read.error().describe();
+        EXPECT_TRUE(read->text == kPart) << "the answer that was made up";
+        wait_for_the_rest();
+      }
+      EXPECT_EQ(store->counters().retries, 0u) << "a connection that is not used again is no failure";
+    }
+}
+
+TEST_F(HttpFaults, heads_without_end) {
+  const std::string line = "X-Long: " + std::string(1 << 20, 'a') + "\r\n";
+  expect_survived(says("HTTP/1.1 206 Part\r\n" + line + kPartHead + "\r\n" + kPart), ErrorCode::kCorrupt);
+  std::atomic<std::size_t> sent{0};
+  const auto many_lines = [&](const HttpCall&, HttpConnection& client) {
+    client.send("HTTP/1.1 206 Part\r\n");
+    std::string lines;
+    for (int i = 0; i < 1000; ++i) lines += "X-Line: " + std::string(50, 'a') + "\r\n";
+    for (int i = 0; i < 1000 && client.send(lines); ++i) sent += lines.size();
+    client.close();
+  };
+  expect_survived(many_lines, ErrorCode::kCorrupt);
+  EXPECT_LT(sent, 200u << 20) << "nobody reads them all";
+}
+
 TEST_F(HttpFaults, long_bodies) {
   // Beyond a length that was given, bytes are no part of the answer, nor of the next one.
   HttpServer server([](const HttpCall&, HttpConnection& client) {
