@@ -31,7 +31,7 @@ def flips_of(data, axes):
 def seen(path, shape, steps, epochs=12, **options):
     with ps.Loader(ps.Patches(path, shape, **options), batch_size=1, output="numpy", transform=steps, threads=2,
                    fields=["image"]) as loader:
-        return [image[0] for _ in range(epochs) for image in loader]
+        return [images[0] for _ in range(epochs) for (images,) in loader]
 
 
 STACKS = [("ZCYX", {"imagej": True}), ("TZCYX", {"imagej": True}), ("CZYX", {"ome": True, "photometric": "minisblack"}),
@@ -39,17 +39,16 @@ STACKS = [("ZCYX", {"imagej": True}), ("TZCYX", {"imagej": True}), ("CZYX", {"om
 
 
 @pytest.mark.parametrize("axes, options", STACKS, ids=[axes for axes, _ in STACKS])
-@pytest.mark.parametrize("before", [[], [ps.Cast("float32")], [ps.Map(lambda values: values + 1)], [ps.Normalize(0.0, 1.0, max_value=1)]],
+@pytest.mark.parametrize("before", [[], [ps.Cast("float32")], [ps.Map(lambda values: values.copy())], [ps.Normalize(0.0, 1.0, max_value=1)]],
                          ids=["alone", "cast", "map", "normalize"])
 def test_flips_are_those_of_space(tmp_path, axes, options, before):
     data = hyperstack(tmp_path / "v.tif", axes, **options)
     possible = {flip.astype(np.float64).tobytes() for flip in flips_of(data, axes)}
-    added = 1 if before and isinstance(before[0], ps.Map) else 0
     images = seen(tmp_path / "v.tif", data.shape, [*before, ps.RandomFlip3D()])
-    got = {(image.astype(np.float64) - added).tobytes() for image in images}
+    got = {image.astype(np.float64).tobytes() for image in images}
     assert got <= possible and len(got) > 3
     whole = seen(tmp_path / "v.tif", data.shape, [*before, ps.RandomFlip3D(p=1.0)], epochs=1)[0]
-    assert_same(whole.astype(np.float64) - added,
+    assert_same(whole.astype(np.float64),
                 np.flip(data, [axes.index(axis) for axis in "ZYX"]).astype(np.float64))
 
 

@@ -353,4 +353,4 @@ def test_a_table_of_more_columns_than_a_batch_has_fields_is_refused_at_once_unle
         path.write_text(json.dumps(dict.fromkeys(names, 7)) + "\n")
     with pytest.raises(ps.Error, match="60000 columns, of which at most 4096 can be fields"):
         ps.Manifest(path)
-    assert ps.Manifest(path, x="c59999")[0]["x"] == 7
+    assert ps.Manifest(path, x="c59999")[0] == 7

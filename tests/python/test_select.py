@@ -222,7 +222,7 @@ def test_what_isel_refuses(group, question, words):
     ("select", {"lat": (1, 2, 3)}, ValueError, "no range .from, to.; a list selects"),
     ("select", {"lat": None}, TypeError, "neither a number nor a date"),
     ("select", {"lat": True}, TypeError, "neither a number nor a date"),
-    ("select", {"lat": [True, False]}, TypeError, "neither a number nor a date"),
+    ("select", {"lat": [True, False]}, ValueError, "the mask has 2 values, the dimension 19 entries"),
     ("select", {"time": np.timedelta64(3, "h")}, TypeError, "neither a number nor a date"),
     ("select", {"time": np.datetime64("NaT")}, ValueError, "NaT is no date"),
     ("select", {"lat": slice(0, 9, 0)}, ValueError, "a step of 0 leads nowhere"),
@@ -231,7 +231,8 @@ def test_what_isel_refuses(group, question, words):
     ("select", [("lat", 3)], TypeError, "wants a dict"),
     ("isel", {"lat": 0.5}, TypeError, "0.5 is no whole number"),
     ("isel", {"lat": (0, 5)}, TypeError, r"slice\(0, 5\)"),
-    ("isel", {"lat": [True]}, TypeError, "True is no whole number"),
+    ("isel", {"lat": [True]}, ValueError, "the mask has 1 values, the dimension 19 entries"),
+    ("isel", {"lat": True}, TypeError, "True is no whole number"),
     ("isel", {"lat": 10**30}, ValueError, "too large"),
     ("isel", 3, TypeError, "wants a dict"),
 ])
