@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "format.h"
 #include "source/chunked_array.h"
@@ -14,6 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMostLooks = 64;  // over all arrays: each is a request where they are far away
 constexpr std::uint64_t kMostLooksAnArray = 8;
+constexpr std::uint64_t kLeastSamples = 512, kMostSamples = 16'384;  // whose boxes are counted
 
 std::string name_in(const Json& codec, const char* key) {
   const Json* name = find_member(codec, key);
@@ -51,6 +54,7 @@ std::string codecs_of_v3(const Json& zarr_json, int level = 0) {
 }
 
 std::string codecs_of(const ChunkedArray& array) {
+  if (std::string known = array.compression(); !known.empty()) return known;
   for (const char* file : {"/zarr.json", "/.zarray"}) {
     const auto found = read_metadata_object(array.store(), array.uri() + file, kMostArrayMetadataBytes);
     if (!found || !*found) continue;
@@ -72,22 +76,59 @@ Result<std::optional<std::uint64_t>> stored_bytes_of(const ChunkedArray& array, 
                                               : range.length;
 }
 
-StoredArray look_at(const ChunkedArray& array, std::uint64_t looks, double elements_of_samples) {
-  StoredArray stored{array.spec(), array.chunk_shape(), array.chunks(), codecs_of(array)};
-  looks = std::min(looks, array.chunks());
-  double bytes = 0;
-  for (std::uint64_t i = 0; i < looks; ++i) {
-    const auto found = stored_bytes_of(array, array.chunks() / looks * i);
-    if (!found) return stored;  // reading the samples will say what is wrong
-    ++stored.looked_at;
-    stored.missing += found->has_value() ? 0 : 1;
-    bytes += static_cast<double>(found->value_or(0));
+// What a few chunks of an array take.
+struct Look {
+  std::uint64_t chunks = 0, missing = 0, bytes = 0;
+
+  double bytes_of(std::uint64_t all_chunks) const {
+    return static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(chunks, 1)) *
+           static_cast<double>(all_chunks);
   }
-  const double share =
-      std::min(1.0, elements_of_samples / static_cast<double>(element_count(array.spec().shape)));
-  if (looks > 0)
-    stored.stored_bytes = bytes / static_cast<double>(looks) * static_cast<double>(array.chunks()) * share;
-  return stored;
+};
+
+// Nothing where a chunk cannot be looked for: reading the samples will say what is wrong.
+std::optional<Look> look_at(const ChunkedArray& array, std::uint64_t chunks) {
+  Look look{std::min(chunks, array.chunks())};
+  for (std::uint64_t i = 0; i < look.chunks; ++i) {
+    const auto found = stored_bytes_of(array, array.chunks() / look.chunks * i);
+    if (!found) return std::nullopt;
+    look.missing += found->has_value() ? 0 : 1;
+    look.bytes += found->value_or(0);
+  }
+  return look;
+}
+
+// Which arrays each field is made of, and how much of each array all samples take together.
+struct Uses {
+  std::vector<std::set<std::size_t>> arrays_of_field;
+  std::vector<double> share;  // of each array
+};
+
+Uses uses_of(const Source& source) {
+  const auto arrays = source.chunked_arrays();
+  Uses uses{std::vector<std::set<std::size_t>>(source.fields().size()), std::vector<double>(arrays.size())};
+  const std::uint64_t wanted = std::clamp<std::uint64_t>(8 * arrays.size(), kLeastSamples, kMostSamples);
+  const std::uint64_t samples = std::min(source.size(), wanted);
+  std::vector<ArrayBox> boxes;
+  for (std::uint64_t i = 0; i < samples; ++i)
+    for (std::size_t field = 0; field < source.fields().size(); ++field) {
+      if (source.fields()[field].form != FieldForm::kChunks) continue;
+      boxes.clear();
+      source.boxes(source.size() * i / samples, field, boxes);
+      for (const ArrayBox& box : boxes) {
+        uses.arrays_of_field[field].insert(box.array);
+        const auto rank = static_cast<std::ptrdiff_t>(arrays[box.array]->spec().shape.size());
+        const Shape count(box.count.begin(), box.count.begin() + rank);
+        uses.share[box.array] += static_cast<double>(element_count(count));
+      }
+    }
+  // Windows overlap, and some fields are the same in all samples: nothing is stored more than once.
+  for (std::size_t a = 0; a < arrays.size(); ++a) {
+    const double elements = static_cast<double>(element_count(arrays[a]->spec().shape));
+    const double of_all = static_cast<double>(source.size()) / static_cast<double>(std::max<std::uint64_t>(samples, 1));
+    uses.share[a] = elements > 0 ? std::min(1.0, uses.share[a] * of_all / elements) : 0;
+  }
+  return uses;
 }
 
 }  // namespace
@@ -97,6 +138,7 @@ std::string StoredArray::describe() const {
       fmt::format("of {} {}, {} {} of {}", fmt::join(spec.shape, "x"), name_of(spec.dtype),
                   with_commas(chunks), chunks == 1 ? "chunk" : "chunks", fmt::join(chunk_shape, "x"));
   if (!codecs.empty()) text += ", " + codecs;
+  if (arrays > 1) text += fmt::format("; the first of {} arrays", with_commas(arrays));
   if (missing > 0) text += fmt::format("; {} of {} looked for are not there", missing, looked_at);
   return text;
 }
@@ -104,21 +146,42 @@ std::string StoredArray::describe() const {
 nlohmann::ordered_json StoredArray::to_json() const {
   nlohmann::ordered_json json = {
       {"shape", spec.shape}, {"dtype", name_of(spec.dtype)}, {"chunk_shape", chunk_shape}, {"chunks", chunks},
-      {"codecs", nullptr},   {"looked_at", looked_at},       {"missing", missing}};
+      {"codecs", nullptr},   {"looked_at", looked_at},       {"missing", missing},         {"arrays", arrays}};
   if (!codecs.empty()) json["codecs"] = codecs;
   return json;
 }
 
-std::vector<StoredArray> look_at_arrays(const Source& source) {
+std::optional<StoredArrays> look_at_arrays(const Source& source) {
   const auto arrays = source.chunked_arrays();
-  std::vector<StoredArray> stored;
-  if (arrays.size() != source.fields().size()) return stored;
-  const std::uint64_t looks =
-      std::clamp<std::uint64_t>(kMostLooks / std::max<std::size_t>(arrays.size(), 1), 1, kMostLooksAnArray);
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
-    const ArrayLayout* layout = source.array_layout(i);
-    const double elements = layout == nullptr ? 0 : static_cast<double>(element_count(layout->spec.shape));
-    stored.push_back(look_at(*arrays[i], looks, elements * static_cast<double>(source.size())));
+  if (arrays.empty()) return std::nullopt;
+  const Uses uses = uses_of(source);
+  StoredArrays stored;
+  // Of many arrays, some that are evenly spaced stand for all.
+  const std::size_t every = (arrays.size() + kMostLooks - 1) / kMostLooks;
+  const std::uint64_t chunks =
+      std::clamp<std::uint64_t>(kMostLooks / arrays.size(), 1, kMostLooksAnArray);
+  std::map<std::size_t, Look> looks;
+  double stored_bytes = 0, decoded_bytes = 0, decoded_bytes_of_all = 0;
+  bool is_known = true;
+  for (std::size_t a = 0; a < arrays.size(); ++a) {
+    const double decoded = static_cast<double>(arrays[a]->spec().bytes()) * uses.share[a];
+    decoded_bytes_of_all += decoded;
+    if (a % every != 0) continue;
+    const auto look = look_at(*arrays[a], chunks);
+    is_known = is_known && look;
+    if (!look) continue;
+    looks[a] = *look;
+    decoded_bytes += decoded;
+    stored_bytes += look->bytes_of(arrays[a]->chunks()) * uses.share[a];
+  }
+  if (is_known && decoded_bytes > 0) stored.stored_bytes = stored_bytes * (decoded_bytes_of_all / decoded_bytes);
+  for (const std::set<std::size_t>& own : uses.arrays_of_field) {
+    auto& field = stored.of_fields.emplace_back();
+    if (own.empty()) continue;
+    const ChunkedArray& first = *arrays[*own.begin()];
+    const Look& look = looks[*own.begin()];
+    field = StoredArray{first.spec(), first.chunk_shape(), first.chunks(), codecs_of(first),
+                        look.chunks,  look.missing,        own.size()};
   }
   return stored;
 }

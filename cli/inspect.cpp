@@ -63,7 +63,7 @@ struct Findings {
   std::uint64_t sampled = 0, broken_samples = 0;
   std::uint64_t shards = 0;                 // 0: not in shards
   std::vector<std::uint64_t> samples_with;  // each field of the source, of the sampled
-  std::vector<StoredArray> arrays;          // of each field, where they are chunked arrays of their own
+  std::optional<StoredArrays> arrays;
   double decoded_bytes = -1;                // of all samples, from the mean of the sampled; -1: not known
   double stored_bytes = 0;
   bool decoded_is_estimate = false, stored_is_estimate = false;
@@ -204,13 +204,9 @@ Result<Findings> look_at(const SourcePtr& source) {
   }
   findings.arrays = look_at_arrays(*source);
   findings.stored_bytes = static_cast<double>(source->stored_bytes());
-  if (!findings.arrays.empty()) {
+  if (findings.arrays) {
     findings.stored_is_estimate = true;
-    findings.stored_bytes = 0;
-    for (const StoredArray& array : findings.arrays)
-      findings.stored_bytes = array.stored_bytes < 0 || findings.stored_bytes < 0
-                                  ? -1
-                                  : findings.stored_bytes + array.stored_bytes;
+    findings.stored_bytes = findings.arrays->stored_bytes;
   }
   findings.decoded_is_estimate =
       findings.sampled < source->size() && has_different_sizes(*source, findings.shapes);
@@ -301,9 +297,14 @@ void print_errors(const std::string& title, const std::vector<Error>& errors) {
     fmt::print("             and {} more (penstock verify lists them)\n", errors.size() - kListed);
 }
 
+// "a.zarr", or "a.zarr and 3 more".
+std::string title_of(const SourceOption& option, const Source& source) {
+  return option.more_stores.empty() ? option.uri : source.uri();
+}
+
 void print_screen(const Options& options, const Source& source, const Findings& findings) {
   const double samples = static_cast<double>(source.size()), stored = findings.stored_bytes;
-  fmt::print("{}\n\n", options.source.uri);
+  fmt::print("{}\n\n", title_of(options.source, source));
   fmt::print("  kind       {}\n", source.kind());
   if (findings.shards > 0)
     fmt::print("  shards     {}{}\n", with_commas(findings.shards),
@@ -317,7 +318,8 @@ void print_screen(const Options& options, const Source& source, const Findings& 
   print_classes(findings.classes);
   for (std::size_t i = 0; i < source.fields().size(); ++i) {
     print_field(i, source, findings);
-    if (!findings.arrays.empty()) fmt::print("{:13}{}\n", "", findings.arrays[i].describe());
+    if (findings.arrays && findings.arrays->of_fields[i])
+      fmt::print("{:13}{}\n", "", findings.arrays->of_fields[i]->describe());
   }
   if (stored >= 0)
     fmt::print("  stored     {}, {} a sample{}\n", format_bytes(stored), format_bytes(stored / samples),
@@ -387,7 +389,7 @@ void print_json(const Options& options, const Source& source, const Findings& fi
   const double stored = findings.stored_bytes;
   const bool is_known = findings.decoded_bytes >= 0;
   nlohmann::ordered_json json = {
-      {"uri", options.source.uri}, {"kind", source.kind()}, {"samples", source.size()}};
+      {"uri", title_of(options.source, source)}, {"kind", source.kind()}, {"samples", source.size()}};
   json["windows_left_out"] = source.windows_left_out();
   json["fields"] = nlohmann::ordered_json::array();
   for (const FieldInfo& field : source.fields())
@@ -401,8 +403,9 @@ void print_json(const Options& options, const Source& source, const Findings& fi
   json["classes"] = classes_json(findings.classes);
   json["left_out"] = left_out_json(source.left_out());
   json["arrays"] = nullptr;
-  for (std::size_t i = 0; i < findings.arrays.size(); ++i)
-    json["arrays"][source.fields()[i].name] = findings.arrays[i].to_json();
+  for (std::size_t i = 0; findings.arrays && i < findings.arrays->of_fields.size(); ++i)
+    if (const auto& array = findings.arrays->of_fields[i])
+      json["arrays"][source.fields()[i].name] = array->to_json();
   json["stored_bytes"] = nullptr;
   if (stored >= 0) json["stored_bytes"] = static_cast<std::uint64_t>(stored);
   json["sampled"] = sampled_json(findings);

@@ -29,20 +29,21 @@ using CoordinateLabel = std::variant<double, CoordinateDate, TypedCoordinate>;
 // the axis away (a date that means many entries does not); exactly these values in this order; or a range
 // that includes both ends, of which every `step`-th entry is taken. An open end is that of the axis. On a
 // falling coordinate the ends may stand in either order; on a rising one, a range that ends before it begins
-// wraps around where the coordinate is a whole circle.
+// wraps around where the coordinate is a whole circle. A negative step takes the entries backwards, from
+// `from` down to `to`.
 struct CoordinateRange {
   std::optional<CoordinateLabel> from, to;
   std::int64_t step = 1;
 };
 using Selection = std::variant<CoordinateLabel, std::vector<CoordinateLabel>, CoordinateRange>;
 
-// Part of a dimension by position: one, which takes the axis away, several in this order, or a slice as in
-// Python. Negative positions count from the end.
+// Part of a dimension by position: one, which takes the axis away, several in this order, those where a mask
+// (one value per entry) is true, or a slice as in Python. Negative positions count from the end.
 struct IndexRange {
   std::optional<std::int64_t> first, end;
   std::int64_t step = 1;
 };
-using Positions = std::variant<std::int64_t, std::vector<std::int64_t>, IndexRange>;
+using Positions = std::variant<std::int64_t, std::vector<std::int64_t>, std::vector<bool>, IndexRange>;
 
 enum class MissingChunk : std::uint8_t { kFill, kError };
 

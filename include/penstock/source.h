@@ -74,6 +74,8 @@ struct ArrayLayout {
   std::vector<std::byte> header;  // bytes before the data of each sample; empty: none
   // Which axis counts channels: -1: none does; nothing: the first or the last, whichever fits.
   std::optional<int> channel_axis;
+  // Bit d: axis d is no direction in space (channels, steps of a window). Flips and turns leave it alone.
+  std::uint8_t axes_not_in_space = 0;
   // Several variables in one array: how many channels each of them makes, in their order.
   std::vector<std::int64_t> channels_of_variables = {};
   bool is_time = false;  // int64 nanoseconds since 1970; the least number is no time (NaT)
@@ -91,8 +93,8 @@ struct RecordValue {
   std::optional<ArraySpec> elements;
 };
 
-// A value that the index holds.
-using IndexValue = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>>;
+// A value that the index holds. Numbers are delivered in the type that they have here.
+using IndexValue = std::variant<std::int64_t, double, float, std::string, std::vector<std::int64_t>>;
 
 // Files of a folder that are no samples because of their ending.
 struct LeftOutFiles {
@@ -117,7 +119,8 @@ struct ValueCoding {
 constexpr int kMostAxes = 8;
 
 // A box of a chunked array that is part of a sample: along each axis of the array, `count` elements,
-// `step` apart. Element (i, j, ...) of the box is element to + i * to_stride[0] + ... of the sample.
+// `step` apart. Element (i, j, ...) of the box is element to + i * to_stride[0] + ... of the sample. Steps
+// are positive; an axis that is taken backwards has a negative stride.
 struct ArrayBox {
   using Axes = std::array<std::int64_t, kMostAxes>;
   std::size_t array = 0;  // in chunked_arrays()
@@ -252,7 +255,8 @@ struct OpenOptions {
   // first rows agree on where the line of names has no comma.
   char delimiter = 0;
   // Fields (or columns) that are something else than their names suggest: "image", "mask", "npy",
-  // "integer", "text", "json", "bytes", or elements as in "float32[3,224,224]".
+  // "integer", "text", "json", "bytes", or elements as in "float32[3,224,224]". The numbers of a table are
+  // float64; "float32" rounds them.
   std::map<std::string, std::string> field_kinds;
   bool verify_checksums = true;
   // What opening may take while it works, beside the index that the source keeps; 0: a quarter of what is free.
@@ -273,7 +277,8 @@ struct OpenOptions {
 Result<SourcePtr> open_source(const std::string& uri, const OpenOptions& options = {});
 
 // Several paths or patterns as one source, in the order given. Shards and files are put one after
-// another; folders are opened one by one and joined, so their classes must agree.
+// another; folders are opened one by one and joined, so their classes must agree. A .npy file in a list is
+// one sample, also where the list names no other.
 Result<SourcePtr> open_source(const std::vector<std::string>& uris, const OpenOptions& options = {});
 
 // Images or .npy files that the caller lists, each with a label. Keys are the paths; relative ones start

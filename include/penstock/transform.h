@@ -84,12 +84,12 @@ struct Pad {
   double fill = 0;
 };
 
-// Flips each of the last three axes with this probability.
+// Flips each of the last three axes in space (not those that count channels) with this probability.
 struct RandomFlip3D {
   double probability = 0.5;
 };
 
-// Turns the plane of an image (or the last two axes of an array) by 0, 90, 180 or 270 degrees.
+// Turns the plane of an image (or the last two axes in space of an array) by 0, 90, 180 or 270 degrees.
 struct RandomRot90 {};
 
 // An integer label to a vector of zeros and a one.

@@ -57,11 +57,16 @@ Selection selection_of(const nb::tuple& parts) {
   return range;
 }
 
-// ("value", position), ("list", positions) or ("range", first, end, step).
+// ("value", position), ("list", positions), ("mask", booleans) or ("range", first, end, step).
 Positions positions_of(const nb::tuple& parts) {
   const auto kind = nb::cast<std::string>(parts[0]);
   if (kind == "value") return nb::cast<std::int64_t>(parts[1]);
   if (kind == "list") return nb::cast<std::vector<std::int64_t>>(parts[1]);
+  if (kind == "mask") {
+    std::vector<bool> mask;
+    for (const nb::handle value : nb::borrow<nb::list>(parts[1])) mask.push_back(nb::cast<bool>(value));
+    return mask;
+  }
   return IndexRange{nb::cast<std::optional<std::int64_t>>(parts[1]),
                     nb::cast<std::optional<std::int64_t>>(parts[2]), nb::cast<std::int64_t>(parts[3])};
 }

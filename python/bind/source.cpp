@@ -27,7 +27,8 @@ std::vector<std::string> texts_of(const std::vector<nb::bytes>& names) {
   return texts;
 }
 
-SourceHandle open(const std::vector<nb::bytes>& uris, const std::string& kind, const nb::bytes& masks,
+// `is_list`: several were given, if only one; a .npy file is one sample then.
+SourceHandle open(const std::vector<nb::bytes>& uris, bool is_list, const std::string& kind, const nb::bytes& masks,
                   const nb::bytes& root, std::vector<std::pair<std::string, std::string>> columns,
                   std::map<std::string, std::string> field_kinds, const std::string& delimiter, bool verify,
                   bool keep_index, std::optional<std::vector<std::int64_t>> labels,
@@ -57,7 +58,7 @@ SourceHandle open(const std::vector<nb::bytes>& uris, const std::string& kind, c
     };
   return open_without_gil([&, names = texts_of(uris)]() -> Result<SourcePtr> {
     if (labels) return open_labelled_files({names, std::move(*labels), std::move(classes)}, options);
-    return names.size() == 1 ? open_source(names.front(), options) : open_source(names, options);
+    return is_list ? open_source(names, options) : open_source(names.front(), options);
   });
 }
 
@@ -123,7 +124,7 @@ void bind_sources(nb::module_& m) {
            [](const SourceHandle& self, const std::map<std::string, std::string>& new_names) {
              return SourceHandle{value_or_raise(rename_fields(self.source, new_names))};
            });
-  m.def("open_source", &open, "uris"_a, nb::kw_only(), "kind"_a, "masks"_a, "root"_a, "columns"_a,
+  m.def("open_source", &open, "uris"_a, nb::kw_only(), "is_list"_a = false, "kind"_a, "masks"_a, "root"_a, "columns"_a,
         "field_kinds"_a, "delimiter"_a = "", "verify"_a, "keep_index"_a, "labels"_a = nb::none(),
         "classes"_a = std::vector<std::string>(), "progress"_a = nb::none(), "warn"_a = nb::none(),
         "headers"_a = std::vector<std::string>(), "memory"_a = 0);

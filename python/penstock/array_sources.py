@@ -13,7 +13,7 @@ from . import _core
 from .arguments import number
 from .http import header_lines
 from .recipe import recorded
-from .selections import FAR, positions, selection
+from .selections import FAR, is_mask, positions, selection
 from .sizes import parse_bytes
 from .sources import Memory, Source, log
 
@@ -42,11 +42,12 @@ def Zarr(uri: Union[Path, Sequence[Path]], variables: Union[str, Sequence[str], 
     window: ``(history, horizon)`` makes forecast pairs: ``(2, 3)`` gives the fields ``<name>_history``, two steps up
         to now, and ``<name>_horizon``, the three after. Lists name steps: ``([-6, 0], [24, 48])``.
     select: part of a dimension by its coordinate, with the meaning of xarray's ``sel``. A pair or a slice is a range
-        that includes both ends (a slice may have a step), a list is exactly those values in that order, a single
-        value takes the axis away: ``{"lat": (30, 60), "level": [500, 850], "time": ("2015", "2019-06")}``. "2019" is
-        all of that year. Longitudes that go around the globe wrap: ``{"lon": (350, 10)}``.
-    isel: part of a dimension by position: a slice, a list or one position, as xarray's ``isel``. Dimensions without a
-        name are numbers: ``{0: slice(100)}``.
+        that includes both ends (a slice may have a step, also a negative one), a list is exactly those values in that
+        order, a single value takes the axis away:
+        ``{"lat": (30, 60), "level": [500, 850], "time": ("2015", "2019-06")}``. "2019" is all of that year. Longitudes
+        that go around the globe wrap: ``{"lon": (350, 10)}``.
+    isel: part of a dimension by position: a slice, a list, one position, or a mask with one boolean for each entry, as
+        xarray's ``isel``. Dimensions without a name are numbers: ``{0: slice(100)}``.
     gaps: "skip" or "allow". Where the sample dimension has dates, a window is no sample if a step in it is
         longer than 1.5 times the median step, or does not go forward; "allow" takes such windows too.
         ``loader.stats()["windows_left_out"]`` counts them.
@@ -68,6 +69,10 @@ def Zarr(uri: Union[Path, Sequence[Path]], variables: Union[str, Sequence[str], 
             raise TypeError(f"{keyword}={chosen!r}: wants a dict, {{dimension: {wants}}}")
     if gaps not in ("skip", "allow"):
         raise ValueError(f'gaps={gaps!r}: wants "skip" or "allow"')
+    # A mask does not compare coordinates: xarray's sel takes it by position, too.
+    masks = {dim: value for dim, value in (select or {}).items() if is_mask(value)}
+    by_value = [(str(dim), selection(dim, value)) for dim, value in (select or {}).items() if dim not in masks]
+    by_position = [(str(dim), positions(dim, value)) for dim, value in [*masks.items(), *(isel or {}).items()]]
     history, horizon = _window(window)
     if isinstance(variables, str):
         variables = [variables]
@@ -83,9 +88,7 @@ def Zarr(uri: Union[Path, Sequence[Path]], variables: Union[str, Sequence[str], 
     handle = _core.open_zarr(
         [os.fsencode(name) for name in names], variables=list(variables or []),
         sample_dim=sample_dim if isinstance(sample_dim, str) else _integer("sample_dim", sample_dim, 1 << 31),
-        history=history,
-        horizon=horizon, select=[(str(dim), selection(dim, value)) for dim, value in (select or {}).items()],
-        isel=[(str(dim), positions(dim, value)) for dim, value in (isel or {}).items()], allow_gaps=gaps == "allow",
+        history=history, horizon=horizon, select=by_value, isel=by_position, allow_gaps=gaps == "allow",
         stack=stack if isinstance(stack, str) else "stack" if stack else "", decode_cf=bool(decode_cf),
         nan=_nan(nan), missing_is_error=_missing_is_error(missing), headers=header_lines(headers),
         memory=0 if memory is None else parse_bytes(memory))
@@ -109,7 +112,8 @@ def Patches(volumes: Union[Path, Sequence[Path]], size: Sequence[int], per_epoch
     covers everything, in order, with the field ``position`` (and ``volume``, where there are several) for putting
     results together.
 
-    size: of a patch, for the last axes of the volumes; axes before them come whole.
+    size: of a patch, for the last axes of the volumes, channels included; axes before them come whole. Of (Z, C, Y, X),
+        ``(16, 2, 64, 64)`` is for all four axes, ``(2, 64, 64)`` for C, Y and X.
     labels: volumes of the same shape: the field ``label``, cut at the same places.
     min_foreground: only random patches of whose labels at least this share is not 0.
     overlap: of a grid: elements that neighbours share, or a share of the size (below 1); one for all axes or one each.
@@ -134,7 +138,7 @@ def Patches(volumes: Union[Path, Sequence[Path]], size: Sequence[int], per_epoch
     for each voxel of each class, mostly far less, and never more than 4 GiB or half of `memory`.
     """
     if isinstance(size, str) or not hasattr(size, "__iter__"):
-        raise TypeError(f"size={size!r}: wants an extent for each axis of a patch")
+        raise TypeError(f"size={size!r}: wants an extent for each axis of a patch, such as (64, 64, 64)")
     size = [_integer("size", extent) for extent in size]
     if per_epoch is not None and _integer("per_epoch", per_epoch) < 1:
         raise ValueError(f"per_epoch={per_epoch}: at least 1, or None for a grid that covers everything")

@@ -28,7 +28,7 @@ def selection(dim: Any, value: Any) -> tuple:
 
 
 def positions(dim: Any, value: Any) -> tuple:
-    """("value", position), ("list", positions) or ("range", first, end, step)."""
+    """("value", position), ("list", positions), ("mask", booleans) or ("range", first, end, step)."""
     where = f"isel {dim!r}"
     if isinstance(value, slice):
         # Ends beyond the dimension are cut, as everywhere in Python.
@@ -39,8 +39,17 @@ def positions(dim: Any, value: Any) -> tuple:
         raise TypeError(f"{where}: {value!r} is a tuple; wants slice{value!r} for a range, or a list")
     items = _items(where, value)
     if items is not None:
+        if is_mask(items):
+            return ("mask", [bool(item) for item in items])
         return ("list", [_position(where, item) for item in items])
     return ("value", _position(where, value))
+
+
+def is_mask(value: Any) -> bool:
+    """Whether these are booleans, one for each entry of a dimension."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(item, (bool, np.bool_)) for item in value)
+    return getattr(value, "ndim", 0) == 1 and np.asarray(value).dtype == np.bool_
 
 
 def _items(where: str, value: Any) -> list | None:
@@ -84,9 +93,9 @@ def _step(where: str, value: Any) -> int:
     if value is None:
         return 1
     step = _whole(f"{where}: step", value)
-    if not 1 <= step < FAR:
-        raise ValueError(f"{where}: step {step}: at least 1")
-    return step
+    if step == 0:
+        raise ValueError(f"{where}: a step of 0 leads nowhere")
+    return max(-FAR, min(FAR, step))  # beyond the dimension, one entry is left
 
 
 def _position(where: str, value: Any) -> int:

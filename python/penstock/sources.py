@@ -239,7 +239,7 @@ def Files(files: Sequence[Any]) -> Source:
 @recorded
 def Npy(path: Paths, *, keep_index: bool = True, headers: Headers = None) -> Source:
     """One big .npy file (each entry of its first axis is a sample), or several .npy files, each of them a sample:
-    a folder, a pattern, or a list."""
+    a folder, a pattern, or a list (also a list of one)."""
     return _open(path, kind="npy", keep_index=keep_index, headers=headers)
 
 
@@ -282,7 +282,8 @@ def Manifest(path: Union[str, os.PathLike], *, root: Union[str, os.PathLike, Non
     """A table of samples, CSV, TSV or JSON lines: paths and values, one sample per row.
 
     ``Manifest("train.csv", image="path", label="class")`` makes the fields image and label of those columns; without
-    such keywords every column is a field. Columns of paths to images or .npy files are read, relative to the table's
+    such keywords every column is a field. Numbers with decimals are float64 (``kinds={"price": "float32"}`` rounds them).
+    Columns of paths to images or .npy files are read, relative to the table's
     folder or to `root` (which they may not leave); names of classes under "label" or "class" become numbers.
 
     The cells of a .csv are separated by commas. Where the line of names has none, semicolons or tabs are found by
@@ -382,8 +383,8 @@ def _open(path, kind="", masks=None, root=None, columns=None, kinds=None, delimi
     def encoded(keyword: str, other: Any) -> bytes:
         return os.fsencode(path_argument(keyword, other)) if other is not None else b""
 
-    handle = _core.open_source([os.fsencode(one) for one in paths], kind=text("kind", kind),
-                               masks=encoded("masks", masks), root=encoded("root", root),
+    handle = _core.open_source([os.fsencode(one) for one in paths], is_list=isinstance(path, (list, tuple)),
+                               kind=text("kind", kind), masks=encoded("masks", masks), root=encoded("root", root),
                                columns=list(text_mapping("columns", columns).items()),
                                field_kinds=text_mapping("kinds", kinds), delimiter=delimiter,
                                verify=flag("verify", verify), keep_index=flag("keep_index", keep_index), labels=labels,

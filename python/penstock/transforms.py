@@ -249,7 +249,8 @@ class Pad(Transform):
 @checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class RandomFlip3D(Transform):
-    """Flips each of the last three axes of an array with probability p."""
+    """Flips each of the last three axes of an array with probability p. Axes that are known to count channels are not
+    flipped and do not count: of a (Z, C, Y, X) stack these are Z, Y and X."""
 
     p: float = 0.5
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <new>
 
 #include "transform/op.h"
@@ -380,7 +381,10 @@ ScatterCopy ChunkAssembler::copy_of(const ChunkPiece& piece, const ChunkTarget& 
   copy.to = target.memory;
   copy.affine = target.affine;
   copy.affine.axis = -1;
+  // A box that is taken backwards is written forwards, from its end, so that Normalize sees the axis as it is.
   std::int64_t rest = piece.to;
+  for (std::size_t d = 0; d < strides.size(); ++d)
+    if (piece.box->to_stride[d] < 0) rest += (piece.count[d] - 1) * piece.box->to_stride[d];
   for (std::size_t a = 0; a < static_cast<std::size_t>(target.rank); ++a) {
     const std::int64_t index = rest / packed[a];
     rest %= packed[a];
@@ -395,9 +399,13 @@ ScatterCopy ChunkAssembler::copy_of(const ChunkPiece& piece, const ChunkTarget& 
     from += piece.from[d] * strides[d];
     copy.from_stride[d] = piece.box->step[d] * strides[d];
     if (piece.count[d] == 1) continue;
+    if (piece.box->to_stride[d] < 0) {
+      from += (piece.count[d] - 1) * copy.from_stride[d];
+      copy.from_stride[d] = -copy.from_stride[d];
+    }
     // An axis of the box is an axis of the sample: the one of the same stride that is not trivial.
     for (std::size_t a = 0; a < static_cast<std::size_t>(target.rank); ++a)
-      if (packed[a] == piece.box->to_stride[d] && target.extent[a] > 1) {
+      if (packed[a] == std::abs(piece.box->to_stride[d]) && target.extent[a] > 1) {
         copy.to_stride[d] = target.stride[a];
         if (target.affine.scale != nullptr && target.affine.axis == static_cast<int>(a))
           copy.affine.axis = static_cast<int>(d);

@@ -100,6 +100,7 @@ std::uint64_t hash_numbers(const IndexValue& value, std::uint64_t hash) {
   };
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return of_bytes(integer, sizeof *integer);
   if (const auto* real = std::get_if<double>(&value)) return of_bytes(real, sizeof *real);
+  if (const auto* short_real = std::get_if<float>(&value)) return of_bytes(short_real, sizeof *short_real);
   if (const auto* several = std::get_if<std::vector<std::int64_t>>(&value))
     return of_bytes(several->data(), several->size() * sizeof(std::int64_t));
   return hash;  // a text may be a path

@@ -23,7 +23,7 @@ Status SampleWorker::make_chunked(std::uint64_t position, std::uint64_t sample, 
     const auto source_field = static_cast<std::size_t>(plan_.fields[field].source_field);
     const ArrayLayout& layout = *plan_.source->array_layout(source_field);
     View view = view_of_array(boxes.targets[i].memory, layout.spec);
-    view.channel_axis = layout.channel_axis;
+    describe_axes(view, layout);
     context_.draws.select_view(plan_.fields[field].view);
     PENSTOCK_CHECK(plan_.fields[field].program.run(view, context_));
     clock_.mark(Stage::kTransform, 0, 1);
@@ -112,7 +112,7 @@ Result<bool> SampleWorker::aim_at_slot(std::size_t field, const ArrayLayout& sto
   const ArraySpec& wanted = slots.field(slot_field).spec;
   const MutableBytes slot = slots.slot(target.batch->contents.block.data(), slot_field, target.index);
   View whole = view_of_array(slot.data(), stored.spec);
-  whole.channel_axis = stored.channel_axis;
+  describe_axes(whole, stored);
   View seen = whole;
   const Draws draws = context_.draws;
   context_.draws.select_view(plan.view);

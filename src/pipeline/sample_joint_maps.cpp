@@ -31,7 +31,7 @@ Status SampleWorker::hand_on_text(std::size_t field, std::string_view text, cons
   const FieldPlan& plan = plan_.fields[field];
   if (plan.joint_maps.empty()) return deliver_text(field, plan.kind, text, target);
   PENSTOCK_CHECK(scratch_.charge(text.size()));
-  put_aside_[field] = {{map_kind(plan.kind), {}, std::string(text)}, false};
+  put_aside_[field] = {{map_kind(plan.kind), {}, std::string(text)}, {}};
   return {};
 }
 
@@ -44,7 +44,7 @@ Status SampleWorker::put_aside(std::size_t field, const View& value) {
   PENSTOCK_CHECK(scratch_.charge(bytes));
   const auto memory = std::make_shared_for_overwrite<std::byte[]>(bytes);
   copy_view(value, memory.get(), view_of_array(memory.get(), spec));
-  put_aside_[field] = {{MapValue::Kind::kArray, {spec, {memory, memory.get()}}, {}}, value.is_image};
+  put_aside_[field] = {{MapValue::Kind::kArray, {spec, {memory, memory.get()}}, {}}, value};
   return {};
 }
 
@@ -74,7 +74,7 @@ Status SampleWorker::go_on_after(std::size_t joint_map, std::size_t field, MapVa
   const auto part =
       static_cast<std::size_t>(std::ranges::find(plan.joint_maps, joint_map) - plan.joint_maps.begin()) + 1;
   if (value.kind == MapValue::Kind::kArray) {
-    auto view = view_of_map_result(value.array, put_aside_[field].is_image);
+    auto view = view_of_map_result(value.array, put_aside_[field].before);
     if (!view) return std::unexpected(std::move(view).error());
     context_.draws.select_view(plan.view);
     PENSTOCK_CHECK(plan.program.run_part(part, *view, context_));
@@ -88,7 +88,7 @@ Status SampleWorker::go_on_after(std::size_t joint_map, std::size_t field, MapVa
                 fmt::format("Map returned {} for field \"{}\": transforms do not apply to it",
                             name_of(field_kind(value.kind)), plan.name));
   if (part == plan.joint_maps.size()) return deliver_text(field, field_kind(value.kind), value.text, target);
-  put_aside_[field] = {std::move(value), false};
+  put_aside_[field] = {std::move(value), {}};
   return {};
 }
 

@@ -225,9 +225,12 @@ Result<View> SampleWorker::load(std::size_t field, std::uint64_t sample) {
       integers_ = *several;
       view = view_of_array(reinterpret_cast<const std::byte*>(integers_.data()),
                            {DType::kInt64, {static_cast<std::int64_t>(integers_.size())}});
+    } else if (const auto* short_real = std::get_if<float>(&value)) {
+      short_real_ = *short_real;
+      view = view_of_array(reinterpret_cast<const std::byte*>(&short_real_), {DType::kFloat32, {}});
     } else {
-      real_ = static_cast<float>(std::get<double>(value));
-      view = view_of_array(reinterpret_cast<const std::byte*>(&real_), {DType::kFloat32, {}});
+      real_ = std::get<double>(value);
+      view = view_of_array(reinterpret_cast<const std::byte*>(&real_), {DType::kFloat64, {}});
     }
   } else {
     if (plan.is_picture()) return load_image(plan, sample);

@@ -182,13 +182,14 @@ class SampleWorker {
   // By field: what waits for a Map over several fields.
   struct PutAside {
     MapValue value;
-    bool is_image = false;
+    View before;  // of an array, as it was before the Map: its axes, not its memory
   };
   std::vector<PutAside> put_aside_;
   std::vector<std::byte> header_;
   std::int64_t integer_ = 0;
   std::vector<std::int64_t> integers_;
-  float real_ = 0;
+  double real_ = 0;
+  float short_real_ = 0;
   std::uint64_t room_taken_ = 0;  // by this sample
   bool is_too_early_ = false;     // no room yet
   bool is_batch_too_large_ = false;

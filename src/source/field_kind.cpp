@@ -62,6 +62,7 @@ Result<Shape> parse_shape(std::string_view text) {
 Result<FieldType> parse_field_type(const std::string& field, const std::string& text) {
   for (const auto& [name, kind] : kWords)
     if (text == name) return FieldType{kind, std::nullopt};
+  if (const auto number = dtype_named(text)) return FieldType{FieldKind::kArray, ArraySpec{*number, {}}};
   const auto open = text.find('[');
   if (open != std::string::npos && text.ends_with(']')) {
     const auto dtype = dtype_named(text.substr(0, open));
@@ -76,10 +77,10 @@ Result<FieldType> parse_field_type(const std::string& field, const std::string& 
   }
   std::vector<std::string_view> words;
   for (const auto& word : kWords) words.push_back(word.name);
-  return fail(
-      ErrorCode::kInvalidArgument,
-      fmt::format("field \"{}\" cannot be \"{}\"; it can be {} or elements such as float32[3,224,224]", field,
-                  text, fmt::join(words, ", ")));
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("field \"{}\" cannot be \"{}\"; it can be {}, one number such as float32, or "
+                          "elements such as float32[3,224,224]",
+                          field, text, fmt::join(words, ", ")));
 }
 
 FieldKind kind_of_extension(std::string_view extension) {

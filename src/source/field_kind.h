@@ -15,7 +15,8 @@ struct FieldType {
   std::optional<ArraySpec> elements;  // raw numbers of this type and shape
 };
 
-// "image", "mask", "npy", "integer", "text", "json", "bytes", or elements: "float32[3,224,224]".
+// "image", "mask", "npy", "integer", "text", "json", "bytes", one number: "float32", or elements:
+// "float32[3,224,224]".
 Result<FieldType> parse_field_type(const std::string& field, const std::string& text);
 
 // By the last part of a file's ending: "jpg", "mask.png", "cls", "json", ... Anything unknown

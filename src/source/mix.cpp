@@ -152,6 +152,10 @@ Status check_alike(const Source& first, const Source& other) {
     if ((a.form == FieldForm::kElements || a.form == FieldForm::kChunks) && mine != nullptr &&
         its != nullptr && (mine->spec != its->spec || mine->swap_bytes != its->swap_bytes))
       return differ(fmt::format("field {} has another shape or type in a part of the mixture", a.name));
+    if (a.form == FieldForm::kChunks && mine != nullptr && its != nullptr &&
+        (mine->channel_axis != its->channel_axis || mine->axes_not_in_space != its->axes_not_in_space))
+      return differ(
+          fmt::format("the channels of field {} are another axis in a part of the mixture", a.name));
   }
   return {};
 }

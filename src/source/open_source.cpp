@@ -212,7 +212,8 @@ Result<ExpandedList> expand_list(const std::vector<std::string>& uris, const std
   return list;
 }
 
-// A TIFF file of several pages is a volume, and samples are patches of it that only the user can choose.
+// A TIFF file of several pages is a volume, and samples are patches of it that only the user can choose. Of several
+// files the first decides, as it does for other kinds: a file is the same thing alone, in a list and in a pattern.
 // Files of one page, and files that cannot be read as a volume, are left to the readers of images.
 Status check_no_volume(const std::string& uri) {
   if (!is_tiff_name(uri)) return {};
@@ -225,7 +226,8 @@ Status check_no_volume(const std::string& uri) {
   if (pages == 1) return {};
   return fail(ErrorCode::kUnsupported,
               fmt::format("a TIFF volume of shape {} (axes {}): its samples are patches; open it with "
-                          "ps.Patches(path, size=...), or on the command line with --patch",
+                          "ps.Patches(path, size=...), or on the command line with --patch; kind=\"images\" takes the first "
+                          "page of each file as an image",
                           shape, axes),
               {uri, -1, -1, -1});
 }
@@ -298,7 +300,7 @@ Result<SourcePtr> open_one(const std::string& uri, const OpenOptions& options) {
   } else {
     return not_there(uri);
   }
-  if (is_one_file && options.kind.empty()) PENSTOCK_CHECK(check_no_volume(uri));
+  if (options.kind.empty()) PENSTOCK_CHECK(check_no_volume(paths.front()));
   const std::string kind = options.kind.empty() ? kind_of_file(paths.front()) : options.kind;
   if (kind == "tar" || kind == "tfrecord")
     return open_shards(std::move(store), uri, absolute(uri), kind, std::move(paths), options);
@@ -329,7 +331,13 @@ Result<SourcePtr> open_one(const std::string& uri, const OpenOptions& options) {
 
 Result<SourcePtr> open_several(const std::vector<std::string>& uris, const OpenOptions& options) {
   if (uris.empty()) return fail(ErrorCode::kInvalidArgument, "the source is an empty list");
-  if (uris.size() == 1) return open_one(uris.front(), options);
+  // Alone, a .npy file is an array of samples; in a list it is one sample, however long the list is.
+  const auto is_local_npy = [&](const std::string& uri) {
+    std::error_code ignored;
+    return !is_remote(uri) && fs::is_regular_file(uri, ignored) &&
+           (options.kind.empty() ? kind_of_file(uri) : options.kind) == "npy";
+  };
+  if (uris.size() == 1 && !is_local_npy(uris.front())) return open_one(uris.front(), options);
   auto expanded = expand_list(uris, options.kind);
   if (!expanded) return std::unexpected(std::move(expanded).error());
   const std::string name = name_of_list(uris);
@@ -346,6 +354,7 @@ Result<SourcePtr> open_several(const std::vector<std::string>& uris, const OpenO
   }
   auto store = make_store_for(uris.front(), options.headers);
   if (!store) return std::unexpected(std::move(store).error());
+  if (options.kind.empty() && !is_remote(uris.front())) PENSTOCK_CHECK(check_no_volume(expanded->paths.front()));
   const std::string kind = options.kind.empty() ? kind_of_file(expanded->paths.front()) : options.kind;
   if (kind == "tar" || kind == "tfrecord") {
     std::string identity;

@@ -19,6 +19,7 @@ class CastOp final : public Op {
     if (!memory) return std::unexpected(memory.error());
     View out = view_of_array(memory->data(), spec);
     out.is_image = view.is_image;
+    keep_axes(out, view);
     out.buffer = buffer;
     copy_view(view, memory->data(), out);
     view = out;

@@ -1,9 +1,12 @@
 // RandomHorizontalFlip, RandomVerticalFlip, RandomFlip3D and RandomRot90: the order in which
 // pixels are computed or read changes, no pixel is moved for it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "transform/op.h"
 
@@ -13,6 +16,15 @@ namespace {
 Status check_probability(const char* name, double probability) {
   if (probability >= 0 && probability <= 1) return {};
   return fail(ErrorCode::kInvalidArgument, fmt::format("{} probability {}: wants 0 to 1", name, probability));
+}
+
+// ", of which axes [0] count channels or steps"; empty where all axes are in space.
+std::string describe_other_axes(const View& view) {
+  if (view.is_image) return ", an image";
+  std::vector<int> others;
+  for (int axis = 0; axis < view.rank; ++axis)
+    if ((view.axes_not_in_space >> axis & 1) != 0) others.push_back(axis);
+  return others.empty() ? "" : fmt::format(", of which axes {} count channels or steps", others);
 }
 
 class FlipOp final : public Op {
@@ -36,9 +48,12 @@ class Flip3DOp final : public Op {
 
   bool only_changes_view() const override { return true; }
   Status apply(View& view, Context& context) const override {
-    if (view.is_image || view.rank < 3)
-      return fail(ErrorCode::kShapeMismatch, "RandomFlip3D needs an array of three or more axes");
-    for (int axis = view.rank - 3; axis < view.rank; ++axis)
+    const std::vector<int> axes = axes_in_space(view, 3);
+    if (axes.size() < 3)
+      return fail(ErrorCode::kShapeMismatch,
+                  fmt::format("RandomFlip3D needs three axes in space; the value has shape {}{}",
+                              view.shape_vector(), describe_other_axes(view)));
+    for (const int axis : axes)
       if (context.draws.chance(probability_)) view.flip(axis);
     return {};
   }
@@ -51,8 +66,12 @@ class Rot90Op final : public Op {
  public:
   bool only_changes_view() const override { return true; }
   Status apply(View& view, Context& context) const override {
-    if (view.rank < 2) return fail(ErrorCode::kShapeMismatch, "RandomRot90 needs two axes");
-    const int vertical = view.is_image ? 0 : view.rank - 2, horizontal = vertical + 1;
+    const std::vector<int> axes = axes_in_space(view, 2);
+    if (axes.size() < 2)
+      return fail(ErrorCode::kShapeMismatch,
+                  fmt::format("RandomRot90 needs two axes in space; the value has shape {}{}",
+                              view.shape_vector(), describe_other_axes(view)));
+    const int vertical = axes[0], horizontal = axes[1];
     const std::uint64_t turns = context.draws.below(4);
     if (turns >= 2) {
       view.flip(vertical);

@@ -31,7 +31,7 @@ class MapOp final : public Op {
       return fail(ErrorCode::kCallback, "Map must return an array of numbers");
     const OwnedArray& array = result->front().array;
     PENSTOCK_CHECK(charge_map_result(result->front(), context.scratch));
-    const auto seen = view_of_map_result(array, view.is_image);
+    const auto seen = view_of_map_result(array, view);
     if (!seen) return std::unexpected(seen.error());
     context.held = array.data;
     view = *seen;
@@ -68,11 +68,12 @@ Status charge_map_result(const MapValue& value, Scratch& scratch) {
   return charged;
 }
 
-Result<View> view_of_map_result(const OwnedArray& array, bool was_image) {
+Result<View> view_of_map_result(const OwnedArray& array, const View& before) {
   if (array.spec.shape.size() > kMaxRank)
     return fail(ErrorCode::kShapeMismatch, "Map returned an array of more than 8 axes");
   View view = view_of_array(static_cast<const std::byte*>(array.data.get()), array.spec);
-  view.is_image = was_image && view.rank == 3 && view.channels() <= 4;
+  view.is_image = before.is_image && view.rank == 3 && view.channels() <= 4;
+  if (array.spec.shape == before.shape_vector()) keep_axes(view, before);
   return view;
 }
 

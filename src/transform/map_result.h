@@ -17,7 +17,8 @@ inline bool is_joint_map(const Transform& step) {
 Status charge_map_result(const MapValue& value, Scratch& scratch);
 
 // Borrows the array's memory. What is still (height, width, channels) after it was an image stays an image,
-// so that crops and the batch's layout go on working. Fails where the array has too many axes.
-Result<View> view_of_map_result(const OwnedArray& array, bool was_image);
+// so that crops and the batch's layout go on working. An array of the same shape as before has the same axes.
+// Fails where the array has too many axes.
+Result<View> view_of_map_result(const OwnedArray& array, const View& before);
 
 }  // namespace penstock

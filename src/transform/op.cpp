@@ -91,6 +91,7 @@ Status make_float(View& view, Context& context) {
   if (!memory) return std::unexpected(memory.error());
   View out = view_of_array(memory->data(), spec);
   out.buffer = buffer;
+  keep_axes(out, view);
   copy_view(view, memory->data(), out);
   view = out;
   return {};

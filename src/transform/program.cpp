@@ -345,7 +345,7 @@ std::optional<ArraySpec> Program::fixed_spec() const {
 std::optional<ArraySpec> Program::spec_from(const ArrayLayout& stored) const {
   if (!only_changes_view_) return std::nullopt;
   View value = view_of_array(nullptr, stored.spec);
-  value.channel_axis = stored.channel_axis;
+  describe_axes(value, stored);
   Ledger ledger(0);
   ScratchBudget none(ledger, 0, 0);
   Scratch scratch(none);

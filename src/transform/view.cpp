@@ -32,6 +32,24 @@ View view_of_image(const std::byte* data, DType dtype, std::int64_t height, std:
   return view;
 }
 
+void describe_axes(View& view, const ArrayLayout& layout) {
+  view.channel_axis = layout.channel_axis;
+  view.axes_not_in_space = layout.axes_not_in_space;
+}
+
+void keep_axes(View& view, const View& before) {
+  view.channel_axis = before.channel_axis;
+  view.axes_not_in_space = before.axes_not_in_space;
+}
+
+std::vector<int> axes_in_space(const View& view, std::size_t count) {
+  if (view.is_image) return {0, 1};
+  std::vector<int> axes;
+  for (int axis = view.rank; axis-- > 0 && axes.size() < count;)
+    if ((view.axes_not_in_space >> axis & 1) == 0) axes.insert(axes.begin(), axis);
+  return axes;
+}
+
 bool is_c_contiguous(const View& view) {
   auto step = static_cast<std::int64_t>(size_of(view.dtype));
   for (int i = view.rank - 1; i >= 0; --i) {

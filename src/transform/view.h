@@ -8,9 +8,11 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/bytes.h"
 #include "penstock/array.h"
+#include "penstock/source.h"
 
 namespace penstock {
 
@@ -32,8 +34,9 @@ struct View {
   std::array<std::int64_t, kMaxRank> shape{};
   std::array<std::int64_t, kMaxRank> stride{};  // in bytes, may be negative
   Affine affine;
-  std::optional<int> channel_axis;  // as ArrayLayout has it
-  int buffer = -1;                  // which scratch buffer holds the memory; -1: none of them
+  std::optional<int> channel_axis;     // as ArrayLayout has it
+  std::uint8_t axes_not_in_space = 0;  // as ArrayLayout has it
+  int buffer = -1;                     // which scratch buffer holds the memory; -1: none of them
 
   std::int64_t height() const { return shape[0]; }
   std::int64_t width() const { return shape[1]; }
@@ -49,6 +52,15 @@ struct View {
 
 // A C-ordered (or, by request, Fortran-ordered) array of at most kMaxRank dimensions.
 View view_of_array(const std::byte* data, const ArraySpec& spec, bool fortran_order = false);
+
+// Takes over what the source knows about the axes of an array.
+void describe_axes(View& view, const ArrayLayout& layout);
+// Takes over what is known about the axes of `before`, which has the same ones.
+void keep_axes(View& view, const View& before);
+
+// The last `count` axes that are directions in space, in their order; fewer where the view has fewer. Of an
+// image: its height and width.
+std::vector<int> axes_in_space(const View& view, std::size_t count);
 
 // Pixels of `channels` bytes or floats, `pixel_items` apart.
 View view_of_image(const std::byte* data, DType dtype, std::int64_t height, std::int64_t width, int channels,

@@ -271,3 +271,55 @@ def test_times_of_stores_with_different_units_are_the_same_dates(years):
     folder, paths, whole = years
     got, _ = epoch(ps.Zarr(paths, ["time", "msl"], "time"))
     np.testing.assert_array_equal(got.astype("M8[ns]"), whole["time"].values.astype("M8[ns]"))
+
+
+ENCODINGS = [{"units": "days since 2000-01-01", "dtype": "int32"}, {"units": "hours since 1990-01-01", "dtype": "float64"},
+             {"units": "seconds since 1970-01-01", "dtype": "int64"}, {"units": "minutes since 2015-12-28 06:00", "dtype": "float32"}]
+
+
+def test_times_of_other_types_and_units_are_the_same_dates(tmp_path):
+    """Each store has a stored type and units of time of its own; xarray decodes each before it joins them."""
+    paths = []
+    for number, encoding in enumerate(ENCODINGS):
+        data = dataset(2015, start=np.datetime64("2015-12-28") + np.timedelta64(number * STEPS, "D"))
+        data["issued"] = ("time", data["time"].values - np.timedelta64(6, "h"))
+        data["since"] = ((), np.datetime64("2015-01-01T06:00", "ns"))
+        paths.append(tmp_path / f"{number}.zarr")
+        data[["msl", "issued", "since"]].to_zarr(paths[-1], zarr_format=2 + number % 2, encoding={
+            "time": encoding, "issued": ENCODINGS[-number], "since": encoding})
+    whole = xr.concat([xr.open_zarr(path) for path in paths], "time", data_vars="minimal").load()
+    time, issued, since = epoch(ps.Zarr(paths, ["time", "issued", "since"], "time"), batch_size=6)
+    for got, expected in ((time, whole["time"]), (issued, whole["issued"]), (since, whole["since"])):
+        assert got.dtype in (np.int64, np.dtype("M8[ns]"))
+        np.testing.assert_array_equal(got.astype("M8[ns]"), np.broadcast_to(expected.values.astype("M8[ns]"), got.shape))
+    history, horizon = epoch(ps.Zarr(paths, ["time"], "time", window=(2, 1)))
+    np.testing.assert_array_equal(history[:, 1].astype("M8[ns]"), whole["time"].values[1:-1].astype("M8[ns]"))
+
+
+def test_a_time_that_is_a_number_in_another_store_is_refused(tmp_path):
+    first = write_plain(tmp_path / "a.zarr", dataset(2015).assign(issued=("time", dataset(2015)["time"].values)))
+    second = write_plain(tmp_path / "b.zarr", dataset(2016).assign(issued=("time", np.arange(STEPS))))
+    joined_error([first, second], "issued is a time in the first alone", variables=["issued"])
+
+
+def test_inspect_compares_all_stores_with_what_they_decode_to(years, tmp_path):
+    folder, paths, whole = years
+    program = os.path.join(os.path.dirname(sys.executable), "penstock")
+
+    def inspect(*arguments):
+        return json.loads(subprocess.run([program, "inspect", *map(str, arguments), "--sample-dim", "time", "--json"],
+                                         check=True, capture_output=True).stdout)
+
+    found = inspect(*paths, "--variables", "t2m")
+    stored = sum(file.stat().st_size for path in paths for file in (path / "t2m").rglob("*")
+                 if file.is_file() and not file.name.startswith((".", "zarr.json")))
+    assert found["decoded_bytes"] == whole["t2m"].size * 4
+    assert found["stored_bytes"] == pytest.approx(stored, rel=0.2)
+    assert found["k"] == pytest.approx(whole["t2m"].size * 4 / found["stored_bytes"])
+    assert found["arrays"]["t2m"]["arrays"] == 4 and found["uri"] == f"{paths[0]} and 3 more"
+    both = inspect(*paths, "--variables", "t2m,msl")
+    alone = inspect(*paths, "--variables", "msl")
+    assert both["stored_bytes"] == pytest.approx(found["stored_bytes"] + alone["stored_bytes"], abs=2)
+    # A window reads what is stored several times; stored is counted once.
+    window = inspect(*paths, "--variables", "t2m", "--window", "2,1")
+    assert window["stored_bytes"] == found["stored_bytes"] and window["k"] == pytest.approx(3 * found["k"], rel=0.1)

@@ -62,6 +62,38 @@ def test_npy_files_by_list_are_samples(tmp_path):
         assert next(iter(loader)).tolist() == [[2, 2], [0, 0]]
 
 
+def test_a_list_of_one_is_a_list(tmp_path):
+    """How many files a list names does not change what each of them is."""
+    np.save(tmp_path / "a.npy", np.arange(6).reshape(2, 3))
+    np.save(tmp_path / "b.npy", np.arange(6).reshape(2, 3))
+    for opened in (ps.Npy, ps.Files, ps.open_source):
+        for names in (["a"], ["a", "b"]):
+            source = opened([tmp_path / f"{name}.npy" for name in names])
+            assert len(source) == len(names) and np.array_equal(source[0], np.arange(6).reshape(2, 3))
+    assert len(ps.Npy(str(tmp_path / "a*.npy"))) == 1
+    assert len(ps.Npy(tmp_path / "a.npy")) == 2  # alone: each entry of its first axis is a sample
+
+
+def test_tiff_files_of_several_pages_are_volumes_wherever_they_are_named(tmp_path):
+    tifffile = pytest.importorskip("tifffile")
+    pages = noise((4, 8, 9))
+    for name in "ab":
+        tifffile.imwrite(tmp_path / f"{name}.tif", pages, photometric="minisblack")
+        tifffile.imwrite(tmp_path / f"one-{name}.tif", pages[0])
+    for named in (tmp_path / "a.tif", [tmp_path / "a.tif"], [tmp_path / "a.tif", tmp_path / "b.tif"],
+                  str(tmp_path / "[ab].tif"), str(tmp_path / "{a,b}.tif"), [str(tmp_path / "[ab].tif")]):
+        with pytest.raises(ps.Error, match=r"volume of shape \[4, 8, 9\].*ps.Patches.*kind=\"images\""):
+            ps.Loader(named)
+        with pytest.raises(ps.Error, match="ps.Patches"):
+            ps.Files(named) if isinstance(named, list) else ps.open_source(named)
+        # Said to be images, each file is its first page; so it is where the files have labels or are those of a folder.
+        images = ps.open_source(named, kind="images")
+        assert np.array_equal(np.asarray(images[0])[0], tifffile.imread(tmp_path / "a.tif", key=0))
+    assert len(ps.Files([(tmp_path / "a.tif", 0)])) == 1 and len(ps.ImageFolder([tmp_path / "a.tif"])) == 1
+    assert len(ps.ImageFolder(tmp_path)) == 4
+    assert len(ps.Files([tmp_path / "one-a.tif"])) == 1 and len(ps.Files([tmp_path / "one-a.tif", tmp_path / "one-b.tif"])) == 2
+
+
 def test_folders_with_the_same_classes_are_joined(tmp_path):
     for part in ("x", "y"):
         for name in ("ant", "bee"):

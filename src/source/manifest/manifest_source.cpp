@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "base/hash.h"
@@ -131,6 +132,7 @@ class ManifestSource final : public Source {
     if (place.is_class)
       return std::ranges::lower_bound(classes_, table_.cell(sample, place.column)) - classes_.begin();
     if (place.info.kind == FieldKind::kInteger) return table_.integer(sample, place.column);
+    if (place.is_float32) return static_cast<float>(table_.real(sample, place.column));
     if (place.info.kind == FieldKind::kArray) return table_.real(sample, place.column);
     return std::string(table_.cell(sample, place.column));
   }
@@ -141,7 +143,8 @@ class ManifestSource final : public Source {
   struct Place {
     FieldInfo info;
     std::size_t column = 0;
-    bool is_class = false;  // names of classes, counted
+    bool is_class = false;    // names of classes, counted
+    bool is_float32 = false;  // a number, rounded to that type
   };
 
   static bool is_mask_name(const std::string& name) {
@@ -175,14 +178,19 @@ class ManifestSource final : public Source {
     const auto column =
         static_cast<std::size_t>(std::ranges::find(table_.names(), column_name) - table_.names().begin());
     const bool is_text = table_.type(column) == ColumnType::kText;
+    const bool has_numbers = table_.type(column) <= ColumnType::kReal;
     FieldKind kind = kind_of_values(table_.type(column));
-    bool is_file = false;
+    bool is_file = false, is_float32 = false;
     if (const auto told = options.field_kinds.find(name); told != options.field_kinds.end()) {
       const auto type = parse_field_type(name, told->second);
       if (!type) return std::unexpected(type.error());
       kind = type->kind;
-      is_file = kind == FieldKind::kImage || kind == FieldKind::kMask || kind == FieldKind::kArray;
-      if (type->elements || (is_file && !is_text) ||
+      const bool is_number = type->elements && type->elements->shape.empty();
+      is_float32 = is_number && type->elements->dtype == DType::kFloat32;
+      const bool is_real = is_float32 || (is_number && type->elements->dtype == DType::kFloat64);
+      is_file =
+          !is_real && (kind == FieldKind::kImage || kind == FieldKind::kMask || kind == FieldKind::kArray);
+      if ((type->elements && !is_real) || (is_real && !has_numbers) || (is_file && !is_text) ||
           (kind == FieldKind::kInteger && table_.type(column) != ColumnType::kInteger && !is_text))
         return fail(
             ErrorCode::kInvalidArgument,
@@ -196,10 +204,23 @@ class ManifestSource final : public Source {
     }
     if (kind == FieldKind::kJson && table_.type(column) != ColumnType::kJson)
       PENSTOCK_CHECK(check_all_json(column));
+    if (is_float32) PENSTOCK_CHECK(check_float32(column));
     const bool is_class = kind == FieldKind::kInteger && is_text;
     if (is_class) PENSTOCK_CHECK(name_classes(name, column));
-    places_.push_back(
-        {{name, kind, is_file ? FieldForm::kFile : FieldForm::kIndex, true, is_class}, column, is_class});
+    places_.push_back({{name, kind, is_file ? FieldForm::kFile : FieldForm::kIndex, true, is_class},
+                       column,
+                       is_class,
+                       is_float32});
+    return {};
+  }
+
+  Status check_float32(std::size_t column) const {
+    for (std::uint64_t row = 0; row < table_.rows(); ++row)
+      if (!std::isfinite(static_cast<float>(table_.real(row, column))))
+        return fail(ErrorCode::kInvalidArgument,
+                    fmt::format("{} in column \"{}\" is too large for float32", table_.cell(row, column),
+                                table_.names()[column]),
+                    row_of(row));
     return {};
   }
 

@@ -32,6 +32,16 @@ std::shared_ptr<const ValueCoding> nan_coding(DType dtype, const PatchOptions& o
   return std::make_shared<const ValueCoding>(std::move(coding));
 }
 
+// Only which axis counts channels matters; Q stands for any other.
+std::string letters_of(const std::vector<std::string>& dimensions) {
+  std::string letters;
+  for (const std::string& dimension : dimensions) {
+    const std::string name = lower_case(dimension);
+    letters += name == "c" || name == "channel" || name == "channels" ? 'C' : 'Q';
+  }
+  return letters;
+}
+
 Result<Volume> open_zarr_volume(std::shared_ptr<const Store> store, const std::string& uri, VolumeUse use,
                                 const PatchOptions& options) {
   const auto node = ZarrNode::open(std::move(store), uri, {options.missing == MissingChunk::kError});
@@ -48,7 +58,7 @@ Result<Volume> open_zarr_volume(std::shared_ptr<const Store> store, const std::s
   }
   auto array = node->array("");
   if (!array) return std::unexpected(std::move(array).error());
-  Volume volume{array->data, nullptr};
+  Volume volume{array->data, nullptr, letters_of(array->dimensions)};
   if (use == VolumeUse::kMask) return volume;
   ZarrOptions how;
   how.decode_cf = options.decode_cf;
@@ -64,7 +74,8 @@ Result<Volume> open_zarr_volume(std::shared_ptr<const Store> store, const std::s
 
 Result<Volume> as_volume(Result<ChunkedArrayPtr> array, VolumeUse use, const PatchOptions& options) {
   if (!array) return std::unexpected(std::move(array).error());
-  Volume volume{std::move(*array), nullptr};
+  Volume volume{std::move(*array), nullptr, {}};
+  volume.axes = volume.array->axes();
   if (use == VolumeUse::kImage) volume.coding = nan_coding(volume.array->spec().dtype, options);
   return volume;
 }

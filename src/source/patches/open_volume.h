@@ -13,6 +13,7 @@ namespace penstock {
 struct Volume {
   ChunkedArrayPtr array;
   std::shared_ptr<const ValueCoding> coding;  // nullptr: values are as they are stored
+  std::string axes;  // one letter per axis, C: channels, S: samples of a pixel; empty: not known
 
   DType dtype() const { return coding ? coding->dtype : array->spec().dtype; }
 };

@@ -113,7 +113,11 @@ Result<PatchVolumes> PatchVolumes::make(const std::vector<Volume>& images, const
   PatchVolumes volumes;
   volumes.patch_ = options.size;
   volumes.image_type_ = images.front().dtype();
-  if (!labels.empty()) volumes.label_type_ = labels.front().dtype();
+  volumes.image_axes_ = images.front().axes;
+  if (!labels.empty()) {
+    volumes.label_type_ = labels.front().dtype();
+    volumes.label_axes_ = labels.front().axes;
+  }
   const std::size_t axes = options.size.size();
   const Shape overlap = options.overlap.empty() ? Shape(axes, 0) : options.overlap;
   for (const auto* kind : {&images, &labels})

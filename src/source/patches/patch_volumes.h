@@ -47,12 +47,15 @@ class PatchVolumes {
   const Shape& patch() const { return patch_; }
   // Of a patch of images or labels: leading axes whole, then the patch.
   ArraySpec sample_spec(bool of_labels) const;
+  // Of the same, as Volume has them.
+  const std::string& axes(bool of_labels) const { return of_labels ? label_axes_ : image_axes_; }
 
  private:
   std::vector<ChunkedArrayPtr> arrays_;
   std::vector<std::shared_ptr<const ValueCoding>> codings_;  // of the arrays
   std::vector<PatchVolume> volumes_;
   DType image_type_ = DType::kUInt8, label_type_ = DType::kUInt8;  // decoded
+  std::string image_axes_, label_axes_;
   Shape patch_;
   std::uint64_t size_ = 0;
 };

@@ -18,6 +18,19 @@ namespace {
 constexpr std::uint64_t kRegionsMixed = 4;  // each takes a dozen chunks of memory
 constexpr std::size_t kImage = 0, kLabel = 1;
 
+// Channels are the axis C, or the samples S of a pixel, where the file says so; else the axis before those of a
+// patch, if there is one.
+void describe_axes(ArrayLayout& layout, const std::string& letters, std::size_t patch_axes) {
+  const std::size_t axes = layout.spec.shape.size();
+  layout.channel_axis = axes > patch_axes ? 0 : -1;
+  for (std::size_t axis = 0; axis < letters.size() && axis < axes; ++axis)
+    if (letters[axis] == 'C' || letters[axis] == 'S')
+      layout.axes_not_in_space = static_cast<std::uint8_t>(layout.axes_not_in_space | 1U << axis);
+  const auto channels = letters.find('C'), samples = letters.find('S');
+  if (const auto found = channels != letters.npos ? channels : samples; found != letters.npos)
+    layout.channel_axis = static_cast<int>(found);
+}
+
 class PatchesSource final : public Source {
  public:
   PatchesSource(std::string uri, PatchVolumes volumes, bool has_labels)
@@ -26,7 +39,7 @@ class PatchesSource final : public Source {
     layouts_.resize(has_labels ? 2 : 1);
     for (std::size_t i = 0; i < layouts_.size(); ++i) {
       layouts_[i].spec = volumes_.sample_spec(i == kLabel);
-      layouts_[i].channel_axis = layouts_[i].spec.shape.size() > volumes_.patch().size() ? 0 : -1;
+      describe_axes(layouts_[i], volumes_.axes(i == kLabel), volumes_.patch().size());
     }
     for (const ChunkedArrayPtr& array : volumes_.arrays()) {
       fingerprint_ = mix64(fingerprint_ ^ array->fingerprint());

@@ -33,6 +33,13 @@ IndexRun IndexRuns::from(std::int64_t place) const {
 
 std::int64_t IndexRuns::at(std::int64_t place) const { return from(place).first; }
 
+IndexRuns IndexRuns::reversed() const {
+  IndexRuns backwards;
+  for (std::size_t i = runs_.size(); i-- > 0;)
+    backwards.append(IndexRun{runs_[i].last(), runs_[i].count, -runs_[i].step});
+  return backwards;
+}
+
 IndexRuns IndexRuns::every(std::int64_t step) const {
   IndexRuns chosen;
   std::int64_t skipped = 0;  // of the next run, before its first that is taken

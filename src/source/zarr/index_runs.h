@@ -7,9 +7,11 @@
 
 namespace penstock {
 
-// Indexes first, first + step, ... of a dimension.
+// Indexes first, first + step, ... of a dimension. The step may be negative.
 struct IndexRun {
   std::int64_t first = 0, count = 0, step = 1;
+
+  std::int64_t last() const { return first + (count - 1) * step; }
 
   bool operator==(const IndexRun&) const = default;
 };
@@ -33,6 +35,8 @@ class IndexRuns {
   IndexRun from(std::int64_t place) const;
   // Every `step`-th of them.
   IndexRuns every(std::int64_t step) const;
+  // The same from the last to the first.
+  IndexRuns reversed() const;
 
   bool operator==(const IndexRuns& other) const { return runs_ == other.runs_; }
 

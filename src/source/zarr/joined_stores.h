@@ -29,11 +29,16 @@ Result<std::vector<OpenedStore>> open_stores(const std::vector<std::string>& uri
 struct JoinedArray {
   std::vector<std::size_t> stores;
   std::vector<ZarrArray> arrays;
+  bool is_time = false;  // the arrays give int64 nanoseconds since 1970
 };
 
 // The variable of each name. Fails where no store has it, and where a store has none of them.
 Result<std::vector<JoinedArray>> find_arrays(const std::vector<OpenedStore>& stores,
                                              const std::vector<std::string>& names);
+
+// Makes int64 nanoseconds of every variable that holds times, in the type and units of each store. Fails where a
+// variable holds times in some stores only.
+Status decode_joined_times(const std::vector<OpenedStore>& stores, std::vector<JoinedArray>& variables);
 
 using SampleDimension = std::variant<std::string, int>;
 

@@ -390,10 +390,16 @@ Result<Chosen> choose(const Selection& selection, const Keys& keys, const Questi
     return Chosen{std::move(*entries), false};
   }
   const auto& range = std::get<CoordinateRange>(selection);
-  if (range.step < 1) return question.refuse(fmt::format("step {}: at least 1", range.step));
-  auto entries = entries_between(range, keys, question);
+  if (range.step == 0) return question.refuse("a step of 0 leads nowhere");
+  const std::int64_t size = question.coordinate.size();
+  const bool is_backwards = range.step < 0;
+  auto entries = entries_between(is_backwards ? CoordinateRange{range.to, range.from, 1} : range, keys, question);
+  if (!entries && is_backwards)
+    entries.error().message += " (a negative step goes backwards, so the range begins with its later end)";
   if (!entries) return std::unexpected(std::move(entries).error());
-  return Chosen{entries->every(std::min(range.step, question.coordinate.size())), false};
+  if (is_backwards) entries = entries->reversed();
+  const std::int64_t step = std::clamp(range.step, -size, size);
+  return Chosen{entries->every(std::abs(step)), false};
 }
 
 }  // namespace
@@ -413,15 +419,28 @@ Result<Chosen> select_by_position(const Positions& positions, std::int64_t exten
   };
   Chosen chosen;
   if (const auto* range = std::get_if<IndexRange>(&positions)) {
-    if (range->step < 1) return refuse(fmt::format("step {}: at least 1", range->step));
+    if (range->step == 0) return refuse("a step of 0 leads nowhere");
+    const std::int64_t step = std::clamp(range->step, -std::max<std::int64_t>(extent, 1), std::max<std::int64_t>(extent, 1));
+    const bool is_backwards = step < 0;
+    // As Python's slices: going backwards, the place before the first ends them.
+    const std::int64_t low = is_backwards ? -1 : 0, high = is_backwards ? extent - 1 : extent;
     const auto place = [&](std::optional<std::int64_t> index, std::int64_t otherwise) {
       if (!index) return otherwise;
-      return std::clamp<std::int64_t>(*index < 0 ? *index + extent : *index, 0, extent);
+      return std::clamp<std::int64_t>(*index < 0 ? *index + extent : *index, low, high);
     };
-    const std::int64_t first = place(range->first, 0), end = place(range->end, extent);
-    if (first >= end) return refuse(fmt::format("nothing is left of {} entries", extent));
-    const std::int64_t step = std::min(range->step, extent);
-    chosen.entries.append(IndexRun{first, (end - first + step - 1) / step, step});
+    const std::int64_t first = place(range->first, is_backwards ? high : low);
+    const std::int64_t end = place(range->end, is_backwards ? low : high);
+    const std::int64_t covered = is_backwards ? first - end : end - first;
+    if (covered <= 0) return refuse(fmt::format("nothing is left of {} entries", extent));
+    chosen.entries.append(IndexRun{first, (covered + std::abs(step) - 1) / std::abs(step), step});
+    return chosen;
+  }
+  if (const auto* mask = std::get_if<std::vector<bool>>(&positions)) {
+    if (std::ssize(*mask) != extent)
+      return refuse(fmt::format("the mask has {} values, the dimension {} entries", mask->size(), extent));
+    for (std::size_t i = 0; i < mask->size(); ++i)
+      if ((*mask)[i]) chosen.entries.append(static_cast<std::int64_t>(i));
+    if (chosen.entries.count() == 0) return refuse("the mask is false everywhere");
     return chosen;
   }
   const auto* one = std::get_if<std::int64_t>(&positions);

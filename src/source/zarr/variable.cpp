@@ -129,22 +129,6 @@ bool is_meant(const std::string& dimension, const ZarrArray& array, std::size_t 
   return dimension == (has_name ? array.dimensions[axis] : std::to_string(axis));
 }
 
-// From stored numbers to nanoseconds since 1970.
-Status decode_times(ZarrArray& array) {
-  std::string why_not;
-  auto coding = time_coding_of(array, &why_not);
-  if (!coding) return std::unexpected(std::move(coding).error());
-  if (!*coding)
-    return fail(ErrorCode::kUnsupported,
-                fmt::format("the times of {} cannot be decoded: {}; decode_cf=False gives them as they are stored",
-                            array.name.empty() ? "the array" : array.name, why_not),
-                {array.data->uri(), -1, -1, -1});
-  auto times = make_time_array(array.data, **coding);
-  if (!times) return std::unexpected(std::move(times).error());
-  array.data = std::move(*times);
-  return {};
-}
-
 Result<Chosen> select_on_axis(const Selection& selection, const std::string& dimension, const ZarrArray& array,
                               std::int64_t extent, Coordinates* coordinates, const std::string& uri) {
   const auto refuse = [&](std::string_view message) {
@@ -254,7 +238,22 @@ Result<std::shared_ptr<const ValueCoding>> coding_of(const ZarrArray& array, con
   return std::make_shared<const ValueCoding>(std::move(coding));
 }
 
-Result<Variable> make_variable(std::vector<ZarrArray> arrays, Coordinates* coordinates,
+Status decode_times(ZarrArray& array) {
+  std::string why_not;
+  auto coding = time_coding_of(array, &why_not);
+  if (!coding) return std::unexpected(std::move(coding).error());
+  if (!*coding)
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("the times of {} cannot be decoded: {}; decode_cf=False gives them as they are stored",
+                            array.name.empty() ? "the array" : array.name, why_not),
+                {array.data->uri(), -1, -1, -1});
+  auto times = make_time_array(array.data, **coding);
+  if (!times) return std::unexpected(std::move(times).error());
+  array.data = std::move(*times);
+  return {};
+}
+
+Result<Variable> make_variable(std::vector<ZarrArray> arrays, bool is_time, Coordinates* coordinates,
                                const ZarrOptions& options, const std::string& uri) {
   Variable variable;
   ZarrArray& array = arrays.front();
@@ -262,13 +261,11 @@ Result<Variable> make_variable(std::vector<ZarrArray> arrays, Coordinates* coord
   if (!axis) return std::unexpected(axis.error());
   variable.sample_axis = *axis;
   Shape shape = array.data->spec().shape;
-  variable.is_time = options.decode_cf && std::ranges::all_of(arrays, claims_times);
+  variable.is_time = is_time;
   std::int64_t entries = 0;
   for (ZarrArray& part : arrays) {
     std::shared_ptr<const ValueCoding> coding;
-    if (variable.is_time) {
-      PENSTOCK_CHECK(decode_times(part));
-    } else {
+    if (!variable.is_time) {
       auto found = coding_of(part, options);
       if (!found) return std::unexpected(std::move(found).error());
       coding = std::move(*found);

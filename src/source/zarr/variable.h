@@ -44,8 +44,12 @@ struct Variable {
 // stands alone.
 //
 // Several arrays follow one another along the sample dimension; they agree in everything else but the coding.
-Result<Variable> make_variable(std::vector<ZarrArray> arrays, Coordinates* coordinates,
+// `is_time`: decode_times() made int64 nanoseconds of them.
+Result<Variable> make_variable(std::vector<ZarrArray> arrays, bool is_time, Coordinates* coordinates,
                                const ZarrOptions& options, const std::string& uri);
+
+// Replaces the array of stored times by one of int64 nanoseconds since 1970.
+Status decode_times(ZarrArray& array);
 
 // scale_factor, add_offset, _FillValue and missing_value; nothing where values are as they are stored.
 //

@@ -4,24 +4,25 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "base/checked_math.h"
 #include "base/nearest_name.h"
 #include "base/opening_memory.h"
-#include "base/promotion.h"
 #include "base/random.h"
 #include "penstock/arrays.h"
 #include "penstock/interruption.h"
+#include "source/zarr/choose_variables.h"
 #include "source/zarr/gaps.h"
 #include "source/zarr/joined_stores.h"
 #include "source/zarr/variable.h"
+#include "source/zarr/zarr_boxes.h"
+#include "source/zarr/zarr_field.h"
 #include "store/http_url.h"
 
 namespace penstock {
 namespace {
-
-constexpr std::int64_t kMostBoxes = 1 << 16;  // that one variable of a sample is cut into
 
 constexpr std::int64_t kMostSteps = 100'000;  // of a window
 constexpr std::uint64_t kMostUnitsListed = 4'000'000;
@@ -36,15 +37,6 @@ Shape strides_of(const Shape& shape) {
   for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
   return strides;
 }
-
-// A field: variables and steps, and the shape they make together.
-struct ZarrField {
-  std::vector<std::size_t> variables;  // one, or several that are stacked
-  std::vector<std::int64_t> steps;     // relative to the sample's own
-  bool has_steps = false;              // they are an axis of the field
-  bool is_stack = false;
-  ArrayLayout layout;
-};
 
 class ZarrSource final : public Source {
  public:
@@ -111,11 +103,6 @@ class ZarrSource final : public Source {
   Status add_field(std::string name, std::vector<std::size_t> variables,
                    const std::vector<std::int64_t>& steps, bool has_steps, bool is_stack);
   void find_units();
-  void add_steps(const Variable& variable, std::size_t number, IndexRun times, std::int64_t to,
-                 std::int64_t step_stride, bool is_stack, std::vector<ArrayBox>& out) const;
-  // `times`: of the sample axis of this part, counted from its beginning.
-  void add_boxes(const Variable& variable, std::size_t number, std::size_t part, const IndexRun& times,
-                 std::int64_t to, std::int64_t step_stride, bool is_stack, std::vector<ArrayBox>& out) const;
   // The sample's own place among the entries of the sample dimension, and its index there.
   std::int64_t entry_of(std::uint64_t sample) const { return windows_.at(static_cast<std::int64_t>(sample)); }
   std::int64_t index_of(std::uint64_t sample) const { return entries_.at(entry_of(sample)); }
@@ -167,9 +154,9 @@ Status ZarrSource::find_samples(const ZarrOptions& options, Coordinates* coordin
       if (static_cast<int>(d) != variable.sample_axis)
         boxes = checked_multiply(boxes, static_cast<std::int64_t>(variable.taken[d].entries.runs().size()))
                     .value_or(INT64_MAX);
-    if (boxes > kMostBoxes)
+    if (boxes > kMostBoxesOfVariable)
       return bad_option(fmt::format("the selection cuts a sample of {} into {} separate pieces; at most {}",
-                                    variable.array.name, boxes, kMostBoxes),
+                                    variable.array.name, boxes, kMostBoxesOfVariable),
                         uri_);
   }
   PENSTOCK_CHECK(find_windows(options, *first, coordinates));
@@ -262,7 +249,7 @@ void ZarrSource::find_units() {
     length = variable.array.data->chunk_shape()[static_cast<std::size_t>(variable.sample_axis)];
   }
   const bool is_one_run = entries_.runs().size() == 1;
-  const std::int64_t step = is_one_run ? entries_.runs().front().step : 1;
+  const std::int64_t step = is_one_run ? std::abs(entries_.runs().front().step) : 1;
   if (length <= step) return;
   unit_samples_ = static_cast<std::uint64_t>(length / step);
   if (size_ / unit_samples_ > kMostUnitsListed) return;
@@ -277,7 +264,7 @@ void ZarrSource::find_units() {
     const std::int64_t own_length = own.data->chunk_shape()[axis];
     const std::int64_t chunk = own.first + (run.first - own.first) / own_length * own_length;
     const std::int64_t chunk_end = std::min(chunk + own_length, largest->end_of(part));
-    const std::int64_t in_chunk = (chunk_end - run.first + run.step - 1) / run.step;
+    const std::int64_t in_chunk = entries_within(run, chunk, chunk_end);
     if (chunk != chunk_before) units->first_sample.push_back(sample);
     chunk_before = chunk;
     sample += static_cast<std::uint64_t>(std::min({places.count, run.count, in_chunk}));
@@ -289,88 +276,13 @@ void ZarrSource::find_units() {
   if (unit_samples_ > 1) units_ = std::move(units);
 }
 
-// The last axes' dimensions, the sample's own apart; nothing where they have no names.
-std::vector<std::string> tail_names(const Variable& variable, std::size_t axes) {
-  std::vector<std::string> names;
-  for (std::size_t d = 0; d < variable.array.dimensions.size(); ++d)
-    if (variable.is_axis_of_sample(d)) names.push_back(variable.array.dimensions[d]);
-  if (names.size() < axes) return {};
-  return {names.end() - static_cast<std::ptrdiff_t>(axes), names.end()};
-}
-
 Status ZarrSource::add_field(std::string name, std::vector<std::size_t> variables,
                              const std::vector<std::int64_t>& steps, bool has_steps, bool is_stack) {
-  ZarrField field;
-  field.steps = steps;
-  field.has_steps = has_steps;
-  field.is_stack = is_stack;
-  Shape& shape = field.layout.spec.shape;
-  // Channels of a stack stand before the last two axes, behind the steps. So do the levels of one variable with
-  // steps; without steps, its first or its last axis may count channels.
-  const bool has_levels = is_stack || variables_[variables.front()].shape().size() > 2;
-  field.layout.channel_axis = has_levels ? (has_steps ? 1 : 0) : -1;
-  if (!is_stack && !has_steps) field.layout.channel_axis.reset();
-  if (has_steps) shape.push_back(static_cast<std::int64_t>(steps.size()));
-  field.layout.spec.dtype = variables_[variables.front()].dtype();
-  field.layout.is_time = !is_stack && variables_[variables.front()].is_time;
-  if (is_stack) {
-    // Channels are the last two axes (or the one there is); axes before them are channels too.
-    std::int64_t channels = 0;
-    Shape tail;
-    std::vector<std::string> names;
-    for (const std::size_t number : variables) {
-      const Variable& variable = variables_[number];
-      if (variable.is_time)
-        return bad_option(fmt::format("stack: {} holds times, which are no numbers beside others; leave it out",
-                                      variable.array.name),
-                          uri_);
-      const Shape whole = variable.shape();
-      const std::size_t tail_axes = std::min<std::size_t>(whole.size(), 2);
-      const Shape own(whole.end() - static_cast<std::ptrdiff_t>(tail_axes), whole.end());
-      if (number == variables.front()) tail = own;
-      const std::vector<std::string> own_names = tail_names(variable, tail_axes);
-      if (number == variables.front()) names = own_names;
-      const std::string& first_name = variables_[variables.front()].array.name;
-      if (own != tail)
-        return bad_option(
-            fmt::format("stack: {} has {}, {} has {}", first_name, tail, variable.array.name, own), uri_);
-      // Other names may well mean the same; the same in another order do not.
-      if (own_names != names && std::ranges::is_permutation(own_names, names))
-        return bad_option(fmt::format("stack: {} has the dimensions {}, {} has {}", first_name, names,
-                                      variable.array.name, own_names),
-                          uri_);
-      std::int64_t own_channels = 1;
-      for (std::size_t d = 0; d + tail_axes < whole.size(); ++d) own_channels *= whole[d];
-      if (whole.size() > 3 && own_channels / std::max<std::int64_t>(whole[whole.size() - 3], 1) > kMostBoxes)
-        return bad_option(fmt::format("stack: {} has {} channels", variable.array.name, own_channels), uri_);
-      channels += own_channels;
-      field.layout.channels_of_variables.push_back(own_channels);
-      if (variable.dtype() == field.layout.spec.dtype) continue;
-      if (std::max(variable.dtype(), field.layout.spec.dtype) >= DType::kComplex64)
-        return bad_option(
-            fmt::format("stack: {} and {} are not both complex", first_name, variable.array.name), uri_);
-      field.layout.spec.dtype = promoted(field.layout.spec.dtype, variable.dtype());
-    }
-    shape.push_back(channels);
-    shape.insert(shape.end(), tail.begin(), tail.end());
-  } else {
-    const Shape own = variables_[variables.front()].shape();
-    shape.insert(shape.end(), own.begin(), own.end());
-  }
-  if (shape.size() > kMostAxes)
-    return bad_option(fmt::format("field {} has {} axes; at most {}", name, shape.size(), kMostAxes), uri_);
-  std::uint64_t bytes = size_of(field.layout.spec.dtype);
-  for (const std::int64_t extent : shape) {
-    const auto product = checked_multiply(bytes, static_cast<std::uint64_t>(extent));
-    if (!product || *product > (std::uint64_t{1} << 40))
-      return bad_option(fmt::format("one sample of {} would take more than 1 TiB", name), uri_);
-    bytes = *product;
-  }
-  if (bytes == 0) return bad_option(fmt::format("a sample of {} has no elements", name), uri_);
-  sample_bytes_ += bytes;
-  const bool keeps_type = !is_stack && is_coordinate_or_label(variables_[variables.front()], variables_);
-  field.variables = std::move(variables);
-  fields_.push_back(std::move(field));
+  auto field = make_zarr_field({name, std::move(variables), steps, has_steps, is_stack}, variables_, uri_);
+  if (!field) return std::unexpected(std::move(field).error());
+  sample_bytes_ += field->layout.spec.bytes();
+  const bool keeps_type = !is_stack && is_coordinate_or_label(variables_[field->variables.front()], variables_);
+  fields_.push_back(std::move(*field));
   infos_.push_back({std::move(name), FieldKind::kArray, FieldForm::kChunks, true, false, keeps_type});
   return {};
 }
@@ -394,8 +306,8 @@ void ZarrSource::boxes(std::uint64_t sample, std::size_t number, std::vector<Arr
         while (end < field.steps.size() && end < most && field.steps[end] == field.steps[end - 1] + 1) ++end;
         times.count = static_cast<std::int64_t>(end - s);
       }
-      add_steps(variable, v, times, to + static_cast<std::int64_t>(s) * step_stride, step_stride, field.is_stack,
-                out);
+      const BoxPlace place{to + static_cast<std::int64_t>(s) * step_stride, step_stride, field.is_stack};
+      add_boxes_of_steps(variable, first_array_[v], times, place, out);
       s = end;
     }
     if (field.is_stack) {
@@ -405,193 +317,6 @@ void ZarrSource::boxes(std::uint64_t sample, std::size_t number, std::vector<Arr
       to += channels * channel_stride;
     }
   }
-}
-
-// Along one of its axes, a box for each run of indexes; the boxes have the first of them so far.
-void split_into_runs(std::vector<ArrayBox>& boxes, std::size_t first, std::size_t axis, const IndexRuns& runs) {
-  const std::size_t end = boxes.size();
-  std::int64_t place = runs.runs().front().count;
-  for (const IndexRun& run : runs.runs().subspan(1)) {
-    for (std::size_t b = first; b < end; ++b) {
-      ArrayBox& box = boxes.emplace_back(ArrayBox(boxes[b]));
-      box.origin[axis] = run.first;
-      box.count[axis] = run.count;
-      box.step[axis] = run.step;
-      box.to += place * box.to_stride[axis];
-    }
-    place += run.count;
-  }
-}
-
-// Along one of its axes, a box for each index.
-void split_along(std::vector<ArrayBox>& boxes, std::size_t first, std::size_t axis) {
-  const std::size_t end = boxes.size();
-  for (std::size_t b = first; b < end; ++b) {
-    const ArrayBox whole = boxes[b];
-    boxes[b].count[axis] = 1;
-    for (std::int64_t i = 1; i < whole.count[axis]; ++i) {
-      ArrayBox& one = boxes.emplace_back(ArrayBox(boxes[b]));
-      one.origin[axis] += i * whole.step[axis];
-      one.to += i * whole.to_stride[axis];
-    }
-  }
-}
-
-// Steps that run across a joint of two stores are boxes of both.
-void ZarrSource::add_steps(const Variable& variable, std::size_t number, IndexRun times, std::int64_t to,
-                           std::int64_t step_stride, bool is_stack, std::vector<ArrayBox>& out) const {
-  if (variable.sample_axis < 0) return add_boxes(variable, number, 0, times, to, step_stride, is_stack, out);
-  while (times.count > 0) {
-    const std::size_t part = variable.part_of(times.first);
-    IndexRun here = times;
-    here.count =
-        std::min(times.count, (variable.end_of(part) - times.first + times.step - 1) / times.step);
-    here.first -= variable.parts[part].first;
-    add_boxes(variable, number, part, here, to, step_stride, is_stack, out);
-    times.first += here.count * times.step;
-    times.count -= here.count;
-    to += here.count * step_stride;
-  }
-}
-
-// A stack's channels run through all axes of the variable but its last two, in their order.
-void ZarrSource::add_boxes(const Variable& variable, std::size_t number, std::size_t part,
-                           const IndexRun& times, std::int64_t to, std::int64_t step_stride, bool is_stack,
-                           std::vector<ArrayBox>& out) const {
-  ArrayBox box;
-  box.array = first_array_[number] + part;
-  box.to = to;
-  box.coding = variable.parts[part].coding.get();
-  std::int64_t stride = 1;
-  for (std::size_t d = variable.taken.size(); d-- > 0;) {
-    const bool is_time = static_cast<int>(d) == variable.sample_axis;
-    const IndexRuns& entries = variable.taken[d].entries;
-    const IndexRun& run = is_time ? times : entries.runs().front();
-    box.origin[d] = run.first;
-    box.count[d] = run.count;
-    box.step[d] = run.step;
-    box.to_stride[d] = is_time ? step_stride : stride;
-    if (!is_time) stride *= entries.count();
-  }
-  const std::size_t first = out.size();
-  out.push_back(box);
-  std::size_t own = 0;
-  for (std::size_t d = variable.taken.size(); d-- > 0;) {
-    if (!variable.is_axis_of_sample(d)) continue;
-    split_into_runs(out, first, d, variable.taken[d].entries);
-    // An axis of a box is an axis of the sample: of those that are all channels, one may be.
-    if (is_stack && ++own > 3) split_along(out, first, d);
-  }
-}
-
-// ---- opening
-
-bool is_coordinate(const ZarrArray& array) {
-  return array.dimensions == std::vector<std::string>{array.name.substr(array.name.rfind('/') + 1)};
-}
-
-// Without being told: arrays that have the sample dimension and are no coordinates. The dimension, if it is a
-// number, is that axis of the array with the most axes.
-Result<std::vector<std::string>> choose_variables(const ZarrNode& node, const ZarrOptions& options,
-                                                  const std::string& uri, std::string& dimension) {
-  if (node.arrays().empty())
-    return bad_option("the arrays of this group cannot be listed; name them by variables=", uri);
-  std::vector<ZarrArray> arrays;
-  std::set<std::string> dimensions;
-  for (const std::string& name : node.arrays()) {
-    auto array = node.array(name);
-    if (!array && array.error().code == ErrorCode::kUnsupported) {
-      // Strings and the like are passed over; what is damaged, or of an unknown codec, is not.
-      const auto is_readable = node.has_readable_type(name);
-      if (is_readable && !*is_readable) continue;
-    }
-    if (!array) return std::unexpected(std::move(array).error());
-    dimensions.insert(array->dimensions.begin(), array->dimensions.end());
-    if (!is_coordinate(*array)) arrays.push_back(std::move(*array));
-  }
-  if (const auto* axis = std::get_if<int>(&options.sample_dim)) {
-    const auto largest = std::ranges::max_element(
-        arrays, {}, [](const ZarrArray& array) { return array.data->spec().shape.size(); });
-    const int rank = largest == arrays.end() ? 0 : static_cast<int>(largest->dimensions.size());
-    const int place = *axis < 0 ? *axis + rank : *axis;
-    if (place >= 0 && place < rank) dimension = largest->dimensions[static_cast<std::size_t>(place)];
-  } else {
-    dimension = std::get<std::string>(options.sample_dim);
-  }
-  std::vector<std::string> names;
-  for (const ZarrArray& array : arrays) {
-    const bool is_meant = dimension.empty()
-                              ? array.data->spec().shape.size() > 1
-                              : std::ranges::find(array.dimensions, dimension) != array.dimensions.end();
-    if (is_meant) names.push_back(array.name);
-  }
-  if (!names.empty()) return names;
-  const std::vector<std::string> known(dimensions.begin(), dimensions.end());
-  const auto near = nearest_name(dimension, known);
-  return bad_option(
-      dimension.empty()
-          ? fmt::format("no array of this group has two axes or more; there are: {}",
-                        fmt::join(node.arrays(), ", "))
-          : fmt::format("no array has the dimension \"{}\"{}; there are the dimensions {}", dimension,
-                        near ? fmt::format(" (did you mean \"{}\"?)", *near) : "", fmt::join(known, ", ")),
-      uri);
-}
-
-// Every dimension that is selected from is one of a variable, and is named once.
-Status check_dimensions(const ZarrOptions& options, const std::vector<Variable>& variables,
-                        const std::string& uri) {
-  std::set<std::string> known, seen;
-  for (const Variable& variable : variables)
-    for (std::size_t d = 0; d < variable.taken.size(); ++d)
-      known.insert(d < variable.array.dimensions.size() && !variable.array.dimensions[d].empty()
-                       ? variable.array.dimensions[d]
-                       : std::to_string(d));
-  const auto check = [&](std::string_view keyword, const std::string& dimension) -> Status {
-    if (!seen.insert(dimension).second)
-      return bad_option(fmt::format("{} {}: the dimension is selected from twice", keyword, dimension), uri);
-    if (known.contains(dimension)) return {};
-    const std::vector<std::string> list(known.begin(), known.end());
-    const auto near = nearest_name(dimension, list);
-    return bad_option(
-        fmt::format("{}: there is no dimension \"{}\"{}; there are {}", keyword, dimension,
-                    near ? fmt::format(" (did you mean \"{}\"?)", *near) : "", fmt::join(list, ", ")),
-        uri);
-  };
-  for (const auto& [dimension, selection] : options.select) PENSTOCK_CHECK(check("select", dimension));
-  for (const auto& [dimension, positions] : options.isel) PENSTOCK_CHECK(check("isel", dimension));
-  return {};
-}
-
-// A number means the same dimension for all variables, where it has a name.
-SampleDimension named_dimension(const SampleDimension& given, const ZarrArray& array) {
-  const auto* axis = std::get_if<int>(&given);
-  if (axis == nullptr || array.name.empty()) return given;
-  const int place = sample_axis_of(array, given);
-  const bool has_name = place >= 0 && static_cast<std::size_t>(place) < array.dimensions.size() &&
-                        !array.dimensions[static_cast<std::size_t>(place)].empty();
-  return has_name ? SampleDimension(array.dimensions[static_cast<std::size_t>(place)]) : given;
-}
-
-// The variables of all stores, each named once. Sets the sample dimension of `options` to its name.
-Result<std::vector<std::string>> choose_names(const std::vector<OpenedStore>& stores, ZarrOptions& options) {
-  const bool are_arrays = stores.front().node.is_array();
-  if (are_arrays && !options.variables.empty())
-    return bad_option("this is one array, not a group: variables= does not apply", stores.front().uri);
-  if (are_arrays) return std::vector<std::string>{""};
-  for (const std::string& name : options.variables)
-    if (std::ranges::count(options.variables, name) > 1)
-      return bad_option(fmt::format("variable {} is named twice", name), stores.front().uri);
-  if (!options.variables.empty()) return options.variables;
-  std::vector<std::string> names;
-  for (const OpenedStore& store : stores) {
-    std::string dimension;
-    auto chosen = choose_variables(store.node, options, store.uri, dimension);
-    if (!chosen) return std::unexpected(std::move(chosen).error());
-    if (!dimension.empty()) options.sample_dim = dimension;
-    for (std::string& name : *chosen)
-      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
-  }
-  return names;
 }
 
 std::string describe_stores(const std::vector<std::string>& given, const std::vector<OpenedStore>& stores) {
@@ -617,6 +342,7 @@ Result<SourcePtr> open_zarr(const std::vector<std::string>& given, const ZarrOpt
   if (!names) return std::unexpected(names.error());
   auto arrays = find_arrays(*stores, *names);
   if (!arrays) return std::unexpected(std::move(arrays).error());
+  if (options.decode_cf) PENSTOCK_CHECK(decode_joined_times(*stores, *arrays));
   for (const JoinedArray& variable : *arrays)
     named.sample_dim = named_dimension(named.sample_dim, variable.arrays.front());
   std::vector<const ZarrNode*> nodes;
@@ -626,7 +352,7 @@ Result<SourcePtr> open_zarr(const std::vector<std::string>& given, const ZarrOpt
   Coordinates* const known = stores->front().node.is_array() ? nullptr : &coordinates;
   std::vector<Variable> variables;
   for (JoinedArray& joined : *arrays) {
-    auto variable = make_variable(std::move(joined.arrays), known, named, uri);
+    auto variable = make_variable(std::move(joined.arrays), joined.is_time, known, named, uri);
     if (!variable) return std::unexpected(std::move(variable).error());
     variables.push_back(std::move(*variable));
   }
