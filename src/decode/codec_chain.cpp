@@ -43,6 +43,9 @@ struct Overloaded : Functions... {
   using Functions::operator()...;
 };
 
+// What the Blosc library takes by itself: three blocks, which a frame may make as large as the chunk but seldom does.
+constexpr std::uint64_t kUsualBloscBlock = 2 << 20, kUsualBloscTables = 512 << 10;
+
 Status check_input(std::string_view codec, std::size_t found, std::uint64_t expected) {
   if (found == expected) return {};
   return fail(found < expected ? ErrorCode::kTruncated : ErrorCode::kCorrupt,
@@ -117,13 +120,17 @@ Result<ConstBytes> CodecChain::undo(const Step& step, ConstBytes encoded, Mutabl
 
 std::uint64_t CodecChain::bytes_between() const {
   std::uint64_t of_buffer[2] = {0, 0};
+  std::uint64_t of_blosc = 0;
+  for (const Step& step : steps_)
+    if (std::holds_alternative<BloscCodec>(step.codec))
+      of_blosc = 3 * std::min(step.decoded_bytes, kUsualBloscBlock) + kUsualBloscTables;
   int buffer = 0;
   for (std::size_t i = steps_.size(); i-- > in_place_ + 1;) {
     if (std::holds_alternative<Crc32cCodec>(steps_[i].codec)) continue;
     of_buffer[buffer] = std::max(of_buffer[buffer], steps_[i].decoded_bytes);
     buffer = 1 - buffer;
   }
-  return of_buffer[0] + of_buffer[1];
+  return of_buffer[0] + of_buffer[1] + of_blosc;
 }
 
 Result<ConstBytes> CodecChain::undo_all(ConstBytes encoded, MutableBytes out, CodecWorker& worker) const {

@@ -11,6 +11,7 @@
 
 #include "decode/grey.h"
 #include "decode/indexed_pixels.h"
+#include "decode/interrupted.h"
 #endif
 
 namespace penstock {
@@ -78,6 +79,7 @@ class GifCodec final : public ImageCodec {
     for (int i = 0; i < frame.Height; ++i) {
       const int row = frame.Interlace ? interlaced_row(i, frame.Height) : i;
       if (!frame.Interlace && row > last) break;
+      PENSTOCK_CHECK(check_decoding_wanted());
       if (DGifGetLine(gif_.get(), reinterpret_cast<GifPixelType*>(line.data()), frame.Width) != GIF_OK)
         return library_error();
       const int y = frame.Top + row - region.y;

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <vector>
 
+#include "decode/interrupted.h"
+
 namespace penstock {
 namespace {
 
@@ -84,6 +86,7 @@ ImageDecoder::~ImageDecoder() = default;
 ImageDecoder::ImageDecoder(ImageDecoder&&) noexcept = default;
 
 Result<ImageHeader> ImageDecoder::open(ConstBytes encoded) {
+  PENSTOCK_CHECK(check_decoding_wanted());
   if (encoded.empty()) return fail(ErrorCode::kTruncated, "empty file");
   const auto format = image_format_of(encoded);
   if (!format) {

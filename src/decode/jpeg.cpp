@@ -4,6 +4,9 @@
 // subsampling): fancy upsampling looks one column past the region, so one more is asked for on
 // each side; and rows are skipped once, from the top, because skipping again after an odd number
 // of rows is wrong in libjpeg-turbo 2.1.
+//
+// A file is refused for everything that makes libjpeg warn. Where the region reaches the last row, that
+// includes what stands between the last block and the end marker.
 #include <csetjmp>
 #include <cstdio>  // jpeglib.h needs FILE
 
@@ -11,28 +14,39 @@
 
 #include <jerror.h>  // knows all messages only after jpeglib.h
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <string>
+#include <span>
 
 #include "decode/cmyk.h"
 #include "decode/exif.h"
 #include "decode/grey.h"
 #include "decode/image.h"
+#include "decode/interrupted.h"
 #include "decode/jpeg_entropy.h"
+#include "decode/jpeg_memory.h"
 
 namespace penstock {
 namespace {
 
 constexpr int kRowsAtOnce = 16;
 
+// A scan visits all blocks of its components, even where it has no data for them. An honest file has about
+// ten scans; 32 visits per block are enough for one bit of every coefficient at a time.
+constexpr std::uint64_t kMaxVisitsPerBlock = 32;
+constexpr std::uint64_t kFreeVisits = 1 << 21;  // the work of a fraction of a second, allowed to any file
+
 struct ErrorManager {
   jpeg_error_mgr base;
   std::jmp_buf escape;
   char message[JMSG_LENGTH_MAX];
-  bool truncated;
-  long scan_limit;
+  ErrorCode code;
+  int scan_limit;
+  int scans;             // begun so far
+  std::uint64_t visits;  // of blocks, by the scans so far
 };
 
 ErrorManager* manager_of(j_common_ptr info) { return reinterpret_cast<ErrorManager*>(info->err); }
@@ -43,27 +57,38 @@ ErrorManager* manager_of(j_common_ptr info) { return reinterpret_cast<ErrorManag
   std::longjmp(manager->escape, 1);
 }
 
-// libjpeg only warns where data runs out or makes no sense, and paints the rest grey. A training
-// loop must not see such pixels, so these warnings are errors here. Harmless ones (stray bytes
-// between segments, odd version numbers) stay warnings.
+// libjpeg only warns where data runs out, is left over or makes no sense, and paints the rest grey. A
+// training loop must not see such pixels, so warnings are errors here.
 void on_message(j_common_ptr info, int level) {
   if (level >= 0) return;
-  switch (info->err->msg_code) {
-    case JWRN_JPEG_EOF:
-    case JWRN_HIT_MARKER: manager_of(info)->truncated = true; leave(info);
-    case JWRN_HUFF_BAD_CODE:
-    case JWRN_MUST_RESYNC:
-    case JWRN_BOGUS_PROGRESSION:
-    case JWRN_ARITH_BAD_CODE: leave(info);
-    default: break;
-  }
+  const int warning = info->err->msg_code;
+  if (warning == JWRN_JPEG_EOF || warning == JWRN_HIT_MARKER) manager_of(info)->code = ErrorCode::kTruncated;
+  leave(info);
 }
 
+std::uint64_t blocks_of(const jpeg_component_info& component) {
+  return std::uint64_t{component.width_in_blocks} * component.height_in_blocks;
+}
+
+// Called for each row of blocks of each scan, and for each few rows of pixels.
 void on_progress(j_common_ptr info) {
-  auto* decompress = reinterpret_cast<j_decompress_ptr>(info);
   ErrorManager* manager = manager_of(info);
-  if (decompress->input_scan_number <= manager->scan_limit) return;
-  std::snprintf(manager->message, sizeof manager->message, "more than %ld scans", manager->scan_limit);
+  if (Interruption::is_requested()) {
+    manager->code = ErrorCode::kStopped;
+    std::snprintf(manager->message, sizeof manager->message, "%s", kDecodingInterrupted);
+    std::longjmp(manager->escape, 1);
+  }
+  const auto* image = reinterpret_cast<j_decompress_ptr>(info);
+  if (image->input_scan_number <= manager->scans) return;
+  manager->scans = image->input_scan_number;
+  std::uint64_t blocks = 0;
+  for (int c = 0; c < image->num_components; ++c) blocks += blocks_of(image->comp_info[c]);
+  for (int c = 0; c < image->comps_in_scan; ++c) manager->visits += blocks_of(*image->cur_comp_info[c]);
+  if (manager->scans <= manager->scan_limit &&
+      manager->visits <= std::max(kFreeVisits, kMaxVisitsPerBlock * blocks))
+    return;
+  std::snprintf(manager->message, sizeof manager->message, "it has too many scans for %ux%u pixels",
+                image->image_width, image->image_height);
   std::longjmp(manager->escape, 1);
 }
 
@@ -88,7 +113,7 @@ class JpegCodec final : public ImageCodec {
     info_.err = jpeg_std_error(&errors_.base);
     errors_.base.error_exit = leave;
     errors_.base.emit_message = on_message;
-    errors_.scan_limit = static_cast<long>(limits.jpeg_scans);
+    errors_.scan_limit = static_cast<int>(limits.jpeg_scans);
     progress_.progress_monitor = on_progress;
     create();
   }
@@ -103,13 +128,8 @@ class JpegCodec final : public ImageCodec {
     if (!has_end_marker(encoded)) return fail(ErrorCode::kTruncated, "truncated JPEG");
     if (!read_header()) return library_error();
     PENSTOCK_CHECK(check_image_size(info_.image_width, info_.image_height, limits_));
-    ImageHeader header{static_cast<int>(info_.image_width), static_cast<int>(info_.image_height),
-                       exif_orientation(encoded), 0};
-    if (info_.progressive_mode || jpeg_has_multiple_scans(&info_))
-      // Every coefficient is kept (two bytes each) until the last scan is in.
-      header.working_bytes =
-          2ull * info_.image_width * info_.image_height * static_cast<unsigned>(info_.num_components);
-    return header;
+    return ImageHeader{static_cast<int>(info_.image_width), static_cast<int>(info_.image_height),
+                       exif_orientation(encoded), working_bytes()};
   }
 
   std::size_t buffer_bytes(const DecodeRequest& request) const override {
@@ -125,7 +145,12 @@ class JpegCodec final : public ImageCodec {
       return fail(ErrorCode::kUnsupported, "a mask must be grey, or a palette PNG");
     const Rect region = scaled(request);
     Crop crop{};
-    if (!read_region(request, region, buffer, crop)) return library_error();
+    Outcome outcome = read_region(request, region, buffer, crop, jpeg_entropy_decoder_fits());
+    if (outcome == Outcome::kDataLeft) {
+      jpeg_abort_decompress(&info_);
+      outcome = read_header() ? read_region(request, region, buffer, crop, false) : Outcome::kFailed;
+    }
+    if (outcome != Outcome::kDone) return library_error();
     jpeg_abort_decompress(&info_);
     const int bytes = reads_grey(request.format) ? 1 : 4;
     const std::ptrdiff_t stride = static_cast<std::ptrdiff_t>(crop.width) * bytes;
@@ -145,9 +170,23 @@ class JpegCodec final : public ImageCodec {
     JDIMENSION x, width;
   };
 
+  // kDataLeft: our Huffman decoder is done, and bytes stand before the end marker. How many of them are
+  // damage is for libjpeg to say, which does not see a few.
+  enum class Outcome : std::uint8_t { kDone, kFailed, kDataLeft };
+
   void create() {
     jpeg_create_decompress(&info_);
     info_.progress = &progress_;
+  }
+
+  std::uint64_t working_bytes() {
+    std::array<JpegSampling, MAX_COMPONENTS> sampling;
+    const auto components = static_cast<std::size_t>(info_.num_components);
+    for (std::size_t c = 0; c < components; ++c)
+      sampling[c] = {info_.comp_info[c].h_samp_factor, info_.comp_info[c].v_samp_factor};
+    const bool keeps_coefficients = info_.progressive_mode || jpeg_has_multiple_scans(&info_);
+    return jpeg_working_bytes(info_.image_width, info_.image_height, std::span(sampling).first(components),
+                              keeps_coefficients);
   }
 
   bool is_cmyk() const { return info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK; }
@@ -164,23 +203,25 @@ class JpegCodec final : public ImageCodec {
 
   // No object with a destructor may live in the two functions that setjmp can return to.
   bool read_header() {
-    errors_.truncated = false;
+    errors_.code = ErrorCode::kCorrupt;
+    errors_.scans = 0;
+    errors_.visits = 0;
     if (setjmp(errors_.escape) != 0) return false;
     jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(encoded_.data()), encoded_.size());
     jpeg_read_header(&info_, TRUE);
     return true;
   }
 
-  bool read_region(const DecodeRequest& request, const Rect& region, MutableBytes buffer, Crop& crop) {
-    errors_.truncated = false;
-    if (setjmp(errors_.escape) != 0) return false;
+  Outcome read_region(const DecodeRequest& request, const Rect& region, MutableBytes buffer, Crop& crop,
+                      bool with_own_decoder) {
+    if (setjmp(errors_.escape) != 0) return Outcome::kFailed;
     info_.out_color_space = is_cmyk() ? JCS_CMYK : reads_grey(request.format) ? JCS_GRAYSCALE : JCS_EXT_RGBX;
     // Smoothing of unfinished progressive files looks at neighbours that a region may not have.
     info_.do_block_smoothing = FALSE;
     info_.scale_num = 1;
     info_.scale_denom = static_cast<unsigned>(request.scale_denominator);
     jpeg_start_decompress(&info_);
-    if (jpeg_entropy_decoder_fits()) entropy_.attach(info_);
+    const bool is_attached = with_own_decoder && entropy_.attach(info_);
     const auto output_width = static_cast<int>(info_.output_width);
     // One column more on each side, and never so few that libjpeg changes its way of upsampling.
     const int right =
@@ -194,10 +235,15 @@ class JpegCodec final : public ImageCodec {
     const std::size_t stride = std::size_t{crop.width} * static_cast<std::size_t>(info_.output_components);
     if (stride * static_cast<std::size_t>(region.height) > buffer.size()) {
       std::snprintf(errors_.message, sizeof errors_.message, "region wider than its buffer");
-      return false;
+      return Outcome::kFailed;
     }
-    if (region.y > 0) jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(region.y));
     auto* out = reinterpret_cast<JSAMPLE*>(buffer.data());
+    if (is_attached || jpeg_has_multiple_scans(&info_)) {
+      if (region.y > 0) jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(region.y));
+    } else {
+      // libjpeg would not look up while it skips.
+      while (info_.output_scanline < static_cast<JDIMENSION>(region.y)) jpeg_read_scanlines(&info_, &out, 1);
+    }
     for (int row = 0; row < region.height;) {
       JSAMPROW rows[kRowsAtOnce];
       const int count = std::min(kRowsAtOnce, region.height - row);
@@ -205,17 +251,21 @@ class JpegCodec final : public ImageCodec {
       const JDIMENSION got = jpeg_read_scanlines(&info_, rows, static_cast<JDIMENSION>(count));
       if (got == 0) {
         std::snprintf(errors_.message, sizeof errors_.message, "no more rows");
-        return false;
+        return Outcome::kFailed;
       }
       row += static_cast<int>(got);
     }
-    return true;
+    if (info_.output_scanline < info_.output_height) return Outcome::kDone;
+    if (is_attached && !entropy_.finish(info_)) return Outcome::kDataLeft;
+    jpeg_finish_decompress(&info_);  // reads to the end marker
+    return Outcome::kDone;
   }
 
   std::unexpected<Error> library_error() {
     jpeg_abort_decompress(&info_);
-    return fail(errors_.truncated ? ErrorCode::kTruncated : ErrorCode::kCorrupt,
-                std::string(errors_.truncated ? "truncated JPEG (" : "bad JPEG (") + errors_.message + ")");
+    if (errors_.code == ErrorCode::kStopped) return fail(errors_.code, errors_.message);
+    const char* kind = errors_.code == ErrorCode::kTruncated ? "truncated" : "bad";
+    return fail(errors_.code, fmt::format("{} JPEG ({})", kind, errors_.message));
   }
 
   Limits limits_;

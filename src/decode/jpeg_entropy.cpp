@@ -89,9 +89,21 @@ bool JpegEntropyDecoder::attach(jpeg_decompress_struct& info) {
   last_dc_.fill(0);
   until_restart_ = restart_interval_ = info.restart_interval;
   next_restart_ = 0;
+  until_progress_ = kMcusPerProgress;
   info.client_data = this;
   reinterpret_cast<EntropyInterface*>(info.entropy)->decode_mcu =
       has_bmi2() ? decode_mcu_with_bmi2 : decode_mcu;
+  return true;
+}
+
+bool JpegEntropyDecoder::finish(jpeg_decompress_struct& info) const {
+  const bool byte_left = reader_.count - reader_.made_up >= 8;
+  const std::uint8_t* at = reader_.at;
+  while (reader_.end - at >= 2 && at[0] == 0xFF && at[1] == 0xFF) ++at;
+  const bool at_marker = reader_.end - at < 2 || (at[0] == 0xFF && at[1] != 0);
+  if (byte_left || !at_marker) return false;
+  info.src->next_input_byte = at;
+  info.src->bytes_in_buffer = static_cast<std::size_t>(reader_.end - at);
   return true;
 }
 
@@ -99,6 +111,11 @@ bool JpegEntropyDecoder::attach(jpeg_decompress_struct& info) {
 [[gnu::always_inline]] inline boolean JpegEntropyDecoder::decode_next_mcu(j_decompress_ptr info,
                                                                           JBLOCKROW* blocks) {
   auto& self = *static_cast<JpegEntropyDecoder*>(info->client_data);
+  if (--self.until_progress_ == 0) {
+    self.until_progress_ = kMcusPerProgress;
+    if (info->progress != nullptr)
+      (*info->progress->progress_monitor)(reinterpret_cast<j_common_ptr>(info));
+  }
   if (self.restart_interval_ != 0 && self.until_restart_-- == 0) {
     if (!self.restart()) warn(info, JWRN_MUST_RESYNC);
     self.until_restart_ = self.restart_interval_ - 1;

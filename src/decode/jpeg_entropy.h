@@ -24,8 +24,12 @@ class JpegEntropyDecoder {
   // Call after jpeg_start_decompress, with the whole image in memory. False, and nothing changed,
   // where the image is not a baseline one in a single scan. Uses info.client_data. Damage is
   // reported through info.err as a warning that libjpeg knows (emit_message with level -1), which
-  // must not return.
+  // must not return. Calls info.progress, where there is one, every few thousand MCUs.
   bool attach(jpeg_decompress_struct& info);
+
+  // Call when the last MCU is decoded: libjpeg then reads on at the marker that follows. False, and nothing
+  // changed, where bytes of data stand before that marker.
+  bool finish(jpeg_decompress_struct& info) const;
 
  private:
   static constexpr int kLookupBits = 10;
@@ -72,10 +76,12 @@ class JpegEntropyDecoder {
                            JCOEF* out);
   bool restart();
 
+  static constexpr unsigned kMcusPerProgress = 4096;
   std::array<Table, NUM_HUFF_TBLS> dc_, ac_;
   std::array<int, MAX_COMPS_IN_SCAN> last_dc_{};
   BitReader reader_;
   unsigned until_restart_ = 0, restart_interval_ = 0, next_restart_ = 0;
+  unsigned until_progress_ = kMcusPerProgress;
 };
 
 // Does replacing the decoder work with the libjpeg that this process runs with? Found out once, by

@@ -1,5 +1,6 @@
-// PNG by libpng. Rows below the region are not inflated; chunks and their checksums are checked to
-// the end, because libpng compares a checksum only when it has read the whole chunk.
+// PNG by libpng. What stands below the region is not inflated, nor what follows the last row: like Pillow, we
+// pass over surplus data. Chunks and their checksums are checked to the end, because libpng compares a
+// checksum only when it has read the whole chunk.
 #include <png.h>
 #include <zlib.h>
 
@@ -10,6 +11,7 @@
 #include "decode/exif.h"
 #include "decode/grey.h"
 #include "decode/image.h"
+#include "decode/interrupted.h"
 
 namespace penstock {
 namespace {
@@ -17,6 +19,7 @@ namespace {
 struct Input {
   ConstBytes bytes;
   std::size_t at = 0;
+  ErrorCode error = ErrorCode::kCorrupt;
   char message[128] = {};
 };
 
@@ -33,7 +36,19 @@ void read_input(png_structp png, png_bytep out, png_size_t size) {
   png_longjmp(png, 1);
 }
 
+void read_row(png_structp png, png_bytep out) {
+  if (Interruption::is_requested()) {
+    static_cast<Input*>(png_get_error_ptr(png))->error = ErrorCode::kStopped;
+    png_error(png, kDecodingInterrupted);
+  }
+  png_read_row(png, out, nullptr);
+}
+
 void on_warning(png_structp, png_const_charp) {}
+
+// Structures, zlib's window and tables, and two rows before and while they are transformed, of at most eight
+// bytes per pixel.
+std::uint64_t png_library_bytes(std::uint64_t width) { return (std::uint64_t{80} << 10) + 2 * 8 * (width + 64); }
 
 std::uint32_t big_endian_u32(ConstBytes bytes, std::size_t at) {
   std::uint32_t value = 0;
@@ -82,7 +97,7 @@ class PngCodec final : public ImageCodec {
     const std::uint32_t width = png_get_image_width(png_, info_), height = png_get_image_height(png_, info_);
     PENSTOCK_CHECK(check_image_size(width, height, limits_));
     interlaced_ = png_get_interlace_type(png_, info_) != PNG_INTERLACE_NONE;
-    return ImageHeader{static_cast<int>(width), static_cast<int>(height), orientation, 8ull * width};
+    return ImageHeader{static_cast<int>(width), static_cast<int>(height), orientation, png_library_bytes(width)};
   }
 
   std::size_t buffer_bytes(const DecodeRequest& request) const override {
@@ -119,8 +134,9 @@ class PngCodec final : public ImageCodec {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
     png_set_user_limits(png_, static_cast<png_uint_32>(limits_.image_side),
                         static_cast<png_uint_32>(limits_.image_side));
-    // Text and colour profiles are nobody's pixels: do not spend memory on them.
-    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, 0);
+    // Texts and colour profiles are nobody's pixels, and libpng would decompress them: -1 leaves out all
+    // chunks that pixels do not need, known and unknown ones. check_chunks() has read the eXIf chunk.
+    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     png_set_chunk_malloc_max(png_, 8u << 20);
     png_set_crc_action(png_, PNG_CRC_QUIET_USE, PNG_CRC_DEFAULT);  // check_chunks() has done it
     png_set_read_fn(png_, &input_, read_input);
@@ -147,17 +163,13 @@ class PngCodec final : public ImageCodec {
     const auto height = static_cast<int>(png_get_image_height(png_, info_));
     if (interlaced_) {
       for (int pass = 0; pass < passes; ++pass)
-        for (int y = 0; y < height; ++y)
-          png_read_row(png_, out + stride * static_cast<std::size_t>(y), nullptr);
-      png_read_end(png_, nullptr);
+        for (int y = 0; y < height; ++y) read_row(png_, out + stride * static_cast<std::size_t>(y));
       return true;
     }
     const Rect& region = request.region;
     png_bytep spare = out + stride * static_cast<std::size_t>(region.height);
     for (int y = 0; y < region.y + region.height; ++y)
-      png_read_row(png_, y < region.y ? spare : out + stride * static_cast<std::size_t>(y - region.y),
-                   nullptr);
-    if (region.y + region.height == height) png_read_end(png_, nullptr);
+      read_row(png_, y < region.y ? spare : out + stride * static_cast<std::size_t>(y - region.y));
     return true;
   }
 
@@ -168,7 +180,8 @@ class PngCodec final : public ImageCodec {
   }
 
   std::unexpected<Error> library_error() const {
-    return fail(ErrorCode::kCorrupt, std::string("bad PNG (") + input_.message + ")");
+    if (input_.error == ErrorCode::kStopped) return fail(input_.error, input_.message);
+    return fail(input_.error, std::string("bad PNG (") + input_.message + ")");
   }
 
   Limits limits_;

@@ -9,6 +9,7 @@
 #include "decode/grey.h"
 #include "decode/image.h"
 #include "decode/indexed_pixels.h"
+#include "decode/interrupted.h"
 
 namespace penstock {
 namespace {
@@ -183,7 +184,8 @@ class PnmCodec final : public ImageCodec {
   Status read_text(const DecodeRequest& request, std::byte* out) const {
     const Rect& region = request.region;
     PnmText text(encoded_, pixels_at_);
-    for (int y = 0; y < region.y + region.height; ++y)
+    for (int y = 0; y < region.y + region.height; ++y) {
+      PENSTOCK_CHECK(check_decoding_wanted());
       for (int x = 0; x < static_cast<int>(width_); ++x) {
         std::array<unsigned, 3> samples{};
         for (int c = 0; c < channels_; ++c) {
@@ -199,6 +201,7 @@ class PnmCodec final : public ImageCodec {
         write_pixel(samples, request.format, out);
         out += decoded_pixel_bytes(request.format);
       }
+    }
     return {};
   }
 

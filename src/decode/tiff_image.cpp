@@ -22,6 +22,8 @@
 #include <cstring>
 
 #include "decode/grey.h"
+#include "decode/interrupted.h"
+#include "decode/jpeg_memory.h"
 #include "decode/tiff_pixels.h"
 #include "decode/tiff_reader.h"
 #include "store/store.h"
@@ -35,6 +37,7 @@ namespace {
 
 constexpr std::uint64_t kTiffLibraryBytes = 1 << 20;              // tables of the decompressors
 constexpr std::uint64_t kMostJpegBytes = 100 << 20;           // where libtiff itself gives up
+constexpr std::size_t kMaxJpegComponents = 10;
 constexpr std::array<std::uint16_t, 9> kCompressionsRead = {
     COMPRESSION_NONE, COMPRESSION_CCITTRLE, COMPRESSION_CCITTFAX3,     COMPRESSION_CCITTFAX4, COMPRESSION_LZW,
     COMPRESSION_JPEG, COMPRESSION_PACKBITS, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE};
@@ -275,10 +278,21 @@ class TiffCodec final : public ImageCodec {
   std::uint64_t working_bytes(std::size_t file_bytes) const {
     std::uint64_t bytes = kTiffLibraryBytes;
     if (number(TIFFTAG_FILLORDER) != FILLORDER_MSB2LSB) bytes += file_bytes;
-    if (compression_ == COMPRESSION_JPEG)
-      bytes += std::min(2ull * static_cast<unsigned>(segment_columns_) * static_cast<unsigned>(segment_rows_) * samples_,
-                        0ull + kMostJpegBytes);
+    if (compression_ == COMPRESSION_JPEG) bytes += std::min(jpeg_bytes(), kMostJpegBytes);
     return bytes;
+  }
+
+  // Whether a strip is progressive is not known before it is read. libtiff refuses those whose sampling
+  // factors are not the directory's.
+  std::uint64_t jpeg_bytes() const {
+    std::array<JpegSampling, kMaxJpegComponents> sampling;
+    std::uint16_t across = 1, down = 1;
+    if (number(TIFFTAG_PHOTOMETRIC) == PHOTOMETRIC_YCBCR &&
+        TIFFGetFieldDefaulted(tiff_.get(), TIFFTAG_YCBCRSUBSAMPLING, &across, &down))
+      sampling[0] = {across, down};
+    const std::size_t components = pixels_.planes() > 1 ? 1 : std::min<std::size_t>(samples_, sampling.size());
+    return jpeg_working_bytes(static_cast<unsigned>(segment_columns_), static_cast<unsigned>(segment_rows_),
+                              std::span(sampling).first(components), true);
   }
 
   // A strip can only be read from its first row on.
@@ -286,6 +300,7 @@ class TiffCodec final : public ImageCodec {
     const Rect& region = request.region;
     std::byte* row = buffer.data() + region_bytes(request);
     for (int y = region.y - region.y % segment_rows_; y < region.y + region.height; ++y) {
+      PENSTOCK_CHECK(check_decoding_wanted());
       if (TIFFReadScanline(tiff_.get(), row, static_cast<std::uint32_t>(y), static_cast<std::uint16_t>(plane)) < 0)
         return library_error();
       if (y >= region.y)
@@ -301,6 +316,7 @@ class TiffCodec final : public ImageCodec {
     const int bottom = region.y + region.height, right = region.x + region.width;
     for (int top = region.y - region.y % segment_rows_; top < bottom; top += segment_rows_)
       for (int left = region.x - region.x % segment_columns_; left < right; left += segment_columns_) {
+        PENSTOCK_CHECK(check_decoding_wanted());
         const std::uint32_t number_of_tile =
             TIFFComputeTile(tiff_.get(), static_cast<std::uint32_t>(left), static_cast<std::uint32_t>(top), 0,
                             static_cast<std::uint16_t>(plane));

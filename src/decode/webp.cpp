@@ -5,9 +5,12 @@
 #ifdef PENSTOCK_WITH_WEBP
 #include <webp/decode.h>
 
+#include <algorithm>
+
 #include "base/byte_reader.h"
 #include "decode/exif.h"
 #include "decode/grey.h"
+#include "decode/webp_lossless.h"
 #endif
 
 namespace penstock {
@@ -35,6 +38,38 @@ int webp_orientation(ConstBytes encoded) {
   return 1;
 }
 
+// What libwebp allocates: all pixels (of a lossless image, or of lossless alpha), small images of up to three
+// transforms, a few rows, and Huffman codes.
+Result<std::uint64_t> webp_working_bytes(ConstBytes encoded, std::uint32_t width, std::uint32_t height) {
+  constexpr std::uint64_t kWebpFixedBytes = 256 << 10;
+  constexpr std::uint64_t kBytesPerColumn = 160;
+  constexpr std::size_t kLosslessHeaderBytes = 5, kAlphaHeaderBytes = 1;
+  const std::uint64_t small_image = 4ull * ((width + 3) / 4) * ((height + 3) / 4);
+  const std::uint64_t bytes = 4ull * width * height + 3 * small_image + kBytesPerColumn * width + kWebpFixedBytes;
+  ByteReader reader(encoded);
+  reader.take(12);  // "RIFF", the file's length, "WEBP"
+  std::uint64_t of_alpha = 0;
+  while (reader.left() >= 8) {
+    const std::string_view type = reader.take_text(4);
+    const auto length = reader.read<std::uint32_t>();
+    // The last chunk may be cut short, which libwebp notices when it decodes.
+    const ConstBytes body = reader.take(std::min<std::size_t>(length, reader.left()));
+    if (type == "VP8 ") return bytes + of_alpha;
+    const bool is_lossless = type == "VP8L" && body.size() > kLosslessHeaderBytes;
+    const bool is_lossless_alpha = type == "ALPH" && body.size() > kAlphaHeaderBytes &&
+                                   (std::to_integer<unsigned>(body[0]) & 3) == 1;
+    if (is_lossless || is_lossless_alpha) {
+      const auto huffman = webp_huffman_bytes(
+          body.subspan(is_lossless ? kLosslessHeaderBytes : kAlphaHeaderBytes), width, height);
+      if (!huffman) return huffman;
+      if (is_lossless) return bytes + *huffman;
+      of_alpha = *huffman + 1ull * width * height;
+    }
+    if (length % 2 == 1 && reader.left() > 0) reader.take(1);  // chunks begin at even offsets
+  }
+  return bytes + of_alpha;
+}
+
 class WebpCodec final : public ImageCodec {
  public:
   explicit WebpCodec(const Limits& limits) : limits_(limits) {}
@@ -50,8 +85,10 @@ class WebpCodec final : public ImageCodec {
                                     static_cast<std::uint64_t>(features.height), limits_));
     width_ = features.width;
     height_ = features.height;
-    return ImageHeader{width_, height_, webp_orientation(encoded),
-                       4ull * static_cast<unsigned>(width_) * static_cast<unsigned>(height_)};
+    const auto working_bytes =
+        webp_working_bytes(encoded, static_cast<std::uint32_t>(width_), static_cast<std::uint32_t>(height_));
+    if (!working_bytes) return std::unexpected(working_bytes.error());
+    return ImageHeader{width_, height_, webp_orientation(encoded), *working_bytes};
   }
 
   std::size_t buffer_bytes(const DecodeRequest&) const override {

@@ -9,10 +9,11 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kLeastShare = 1 * kMiB;  // a few small images
 constexpr std::uint64_t kLeastVariable = 1 * kMiB;
 constexpr std::uint64_t kMostShare = 32 * kMiB;  // a 20 megapixel photograph is rarer than RAM is dear
 constexpr std::uint64_t kChunkPart = 8;  // of the memory, to decode chunks on all threads
+constexpr std::uint64_t kUnusualChunk = 2;  // times the usual scratch: that much more one chunk may take,
+constexpr std::uint64_t kUnusualPart = 32;  // and at most this part of the memory
 constexpr std::uint64_t kLeastBatchesAhead = 4;
 constexpr std::uint64_t kMostBatchesAhead = 64;
 constexpr std::uint64_t kSmallQueueBytes = 64 * kMiB;  // below this, depth costs nothing worth saving
@@ -26,13 +27,14 @@ std::uint64_t variable_area(const BudgetRequest& request) {
 }  // namespace
 
 std::uint64_t least_budget(const BudgetRequest& request) {
-  return request.batch_bytes + variable_area(request) + request.threads * kLeastShare +
+  return request.batch_bytes + variable_area(request) + request.threads * request.least_share_bytes +
          request.chunk_scratch_bytes;
 }
 
 std::uint64_t wanted_chunk_scratch(const BudgetRequest& request) {
   const std::uint64_t one = request.chunk_scratch_bytes;
-  return std::min(request.threads * one, std::max(one, request.budget_bytes / kChunkPart));
+  const std::uint64_t unusual = std::min(kUnusualChunk * one, request.budget_bytes / kUnusualPart);
+  return std::min(request.threads * one + unusual, std::max(one, request.budget_bytes / kChunkPart));
 }
 
 Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
@@ -48,20 +50,17 @@ Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
                     "threads need {} MiB to decode; give memory= at least {} MiB",
                     static_cast<double>(request.budget_bytes) / kMiB,
                     static_cast<double>(request.batch_bytes + variable) / kMiB, threads,
-                    (threads * kLeastShare + request.chunk_scratch_bytes) / kMiB, (needed + shared) / kMiB + 1));
+                    (threads * request.least_share_bytes + request.chunk_scratch_bytes) / kMiB, (needed + shared) / kMiB + 1));
   BudgetPlan plan;
   // Either all workers can decode the largest chunk, or one at a time and the others chunks that are smaller or
-  // compressed better.
+  // compressed better. What all do not need is for one that takes more than usual.
   const std::uint64_t one_chunk = request.chunk_scratch_bytes;
   const std::uint64_t for_chunks = std::min(wanted_chunk_scratch(request), budget - needed + one_chunk);
-  plan.chunk_share_bytes = for_chunks / threads;
-  if (plan.chunk_share_bytes < one_chunk) {
-    plan.chunk_share_bytes = (for_chunks - one_chunk) / threads;
-    plan.chunk_pot_bytes = one_chunk;
-  }
+  plan.chunk_share_bytes = for_chunks / threads >= one_chunk ? one_chunk : (for_chunks - one_chunk) / threads;
+  plan.chunk_pot_bytes = for_chunks - plan.chunk_share_bytes * threads;
   const std::uint64_t rest = budget - for_chunks;
   const std::uint64_t wanted_scratch =
-      std::max(request.sample_scratch_bytes ? request.sample_scratch_bytes : rest / 4, threads * kLeastShare);
+      std::max(request.sample_scratch_bytes ? request.sample_scratch_bytes : rest / 4, threads * request.least_share_bytes);
   const std::uint64_t scratch = std::min(wanted_scratch, rest - request.batch_bytes - variable);
   plan.batch_area_bytes = rest - scratch;
   if (variable > 0) {
@@ -73,7 +72,7 @@ Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
                    plan.batch_area_bytes - request.batch_bytes);
     plan.batch_area_bytes -= plan.variable_area_bytes;
   }
-  plan.scratch_share_bytes = std::clamp(scratch / (2 * threads), kLeastShare, kMostShare);
+  plan.scratch_share_bytes = std::clamp(scratch / (2 * threads), request.least_share_bytes, kMostShare);
   plan.scratch_pot_bytes = scratch - std::min(scratch, plan.scratch_share_bytes * threads);
   const std::uint64_t fit = plan.batch_area_bytes / request.batch_bytes;
   const std::uint64_t wanted =

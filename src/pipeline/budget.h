@@ -14,7 +14,8 @@ struct BudgetRequest {
       0;                           // of a batch, roughly: what varies from sample to sample; 0: nothing does
   std::uint64_t shared_bytes = 0;  // for what samples share: compressed shards, decoded chunks, reads ahead
   std::uint64_t chunk_scratch_bytes = 0;  // what decoding one chunk takes besides its elements; 0: there are none
-  std::uint64_t sample_scratch_bytes = 0;  // wanted for all workers' samples together; 0: choose
+  std::uint64_t least_share_bytes = 1 << 20;  // scratch of a worker for its sample: a few small images
+  std::uint64_t sample_scratch_bytes = 0;     // wanted for all workers' samples together; 0: choose
   unsigned threads = 1;
   std::uint64_t prefetch = 0;  // wanted by the user; 0: choose
 };

@@ -27,9 +27,11 @@ constexpr std::uint64_t kBytesOfPlannedChunk = 256;
 constexpr std::uint64_t kBatchesWithTheUser = 2;
 constexpr std::uint64_t kBatchesBesideChunks = kBatchesWithTheUser + 3;
 constexpr std::uint64_t kMostBatchesBesideChunks = kBatchesWithTheUser + 64;
+constexpr std::uint64_t kFewChunks = 16;
 constexpr std::uint64_t kPartForBatches = 16;  // of the memory: more than a few batches may take that much
 constexpr std::uint64_t kBatchesPlanned = 8;  // at least: how far ahead the uses of chunks are known
 constexpr std::uint64_t kLeastChunkScratch = kMiB / 2;
+constexpr std::uint64_t kScratchOfCopies = 64 << 10;     // a worker, where chunks are copied straight to slots
 constexpr std::uint64_t kMostSampleScratch = 32 * kMiB;  // a worker
 constexpr int kMostDoublings = 24;                 // of the memory, to find how much is enough
 
@@ -113,12 +115,19 @@ std::uint64_t bytes_to_share(const Source& source, const ChunkUse& chunks, const
   std::uint64_t wanted = third;
   if (chunks.bytes > 0 && chunks.is_shared) {
     const std::uint64_t batch = request.batch_bytes + request.variable_bytes;
-    const std::uint64_t batches = request.prefetch ? request.prefetch + kBatchesWithTheUser
-                                                   : std::clamp(memory / kPartForBatches / batch, kBatchesBesideChunks,
-                                                                kMostBatchesBesideChunks);
-    const std::uint64_t others = std::min(batches * batch, memory / 2) + request.sample_scratch_bytes +
-                                 wanted_chunk_scratch(request);
-    wanted = std::max(third, memory - std::min(memory, others));
+    const auto beside = [&](std::uint64_t batches) {
+      const std::uint64_t others = std::min(batches * batch, memory / 2) + request.sample_scratch_bytes +
+                                   wanted_chunk_scratch(request);
+      return memory - std::min(memory, others);
+    };
+    const std::uint64_t few = request.prefetch ? request.prefetch + kBatchesWithTheUser : kBatchesBesideChunks;
+    const std::uint64_t many =
+        request.prefetch ? few : std::clamp(memory / kPartForBatches / batch, few, kMostBatchesBesideChunks);
+    // Of large chunks one more is worth more than a longer queue.
+    wanted = beside(many);
+    const std::uint64_t places = beside(few) / chunks.bytes;
+    if (places <= kFewChunks) wanted = std::max(wanted, places * chunks.bytes);
+    wanted = std::max(third, wanted);
   } else if (chunks.bytes > 0 && source.store().reads_ahead() == 0) {
     wanted = std::min(third, std::max(memory / 8, 2 * request.threads * chunks.bytes));
   }
@@ -199,9 +208,11 @@ Result<MemoryPlan> divide_memory(const MemoryUse& use, std::uint64_t memory) {
   request.chunk_scratch_bytes = chunks.scratch_bytes;
   request.threads = use.threads;
   request.prefetch = streams->plan.prefetch;
+  if (chunks.bytes > 0 && chunks.is_only_copied) request.least_share_bytes = kScratchOfCopies;
   if (chunks.bytes > 0 && chunks.is_shared)
     request.sample_scratch_bytes =
-        use.threads * (chunks.is_only_copied ? kMiB : std::clamp(memory / 8 / use.threads, kMiB, kMostSampleScratch));
+        use.threads * (chunks.is_only_copied ? kScratchOfCopies
+                                             : std::clamp(memory / 8 / use.threads, kMiB, kMostSampleScratch));
   PENSTOCK_CHECK(check_chunks_fit(use.plan, chunks, request));
   const auto& cache = use.options.cache;
   const std::uint64_t samples = std::max(2 * samples_together(use.order), kBatchesPlanned * use.options.batch_size);

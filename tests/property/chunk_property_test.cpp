@@ -148,7 +148,7 @@ Case random_case(Draws& draws, std::set<std::uint64_t> damaged = {}) {
 // What the budget takes beside decoded chunks: batches, their keys, scratch, and what decoding takes.
 std::uint64_t minimum(const Case& c, unsigned threads) {
   const std::uint64_t batch = (c.options.batch_size * (c.sample_bytes + 128) + 4096) * (c.options.prefetch + 2);
-  return batch + kMiB + threads * kMiB + threads * (c.chunk_bytes * 9 / 8 + kMiB / 2);
+  return batch + kMiB + threads * kMiB + (threads + 2) * (c.chunk_bytes * 9 / 8 + kMiB / 2);
 }
 
 struct Delivered {

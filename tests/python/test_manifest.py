@@ -341,3 +341,16 @@ def test_rows_come_once_shuffled_on_ranks_and_resumed(tmp_path):
     with make_loader(source, 4, shuffle=True, seed=1) as loader:
         loader.load_state_dict(state)
         assert first + [int(v) for batch in loader for v in batch] == whole
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_table_of_more_columns_than_a_batch_has_fields_is_refused_at_once_unless_some_are_named(tmp_path, ending):
+    names = [f"c{i}" for i in range(60_000)]
+    path = tmp_path / f"wide.{ending}"
+    if ending == "csv":
+        path.write_text(",".join(names) + "\n" + ",".join("7" for _ in names) + "\n")
+    else:
+        path.write_text(json.dumps(dict.fromkeys(names, 7)) + "\n")
+    with pytest.raises(ps.Error, match="60000 columns, of which at most 4096 can be fields"):
+        ps.Manifest(path)
+    assert ps.Manifest(path, x="c59999")[0]["x"] == 7

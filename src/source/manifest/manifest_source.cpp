@@ -15,6 +15,10 @@
 namespace penstock {
 namespace {
 
+// Each field has an array of its own in a batch. Planning looks fields up by name, which takes time that grows with the
+// square of their number.
+constexpr std::size_t kMaxTableFields = 4096;
+
 constexpr std::uint64_t kLargestManifest = std::uint64_t{4} << 30;
 
 std::string lower_ending_of(std::string_view path) {
@@ -58,6 +62,12 @@ class ManifestSource final : public Source {
     std::vector<std::pair<std::string, std::string>> wanted = options.columns;
     if (wanted.empty())
       for (const std::string& name : table_.names()) wanted.emplace_back(name, name);
+    if (wanted.size() > kMaxTableFields)
+      return fail(ErrorCode::kTooLarge,
+                  fmt::format("the table has {} columns, of which at most {} can be fields; name those that you "
+                              "want, as in Manifest(path, image=\"path\")",
+                              wanted.size(), kMaxTableFields),
+                  {uri_, -1, -1, -1});
     std::vector<std::string> names;
     for (const auto& [field, column] : wanted) names.push_back(field);
     PENSTOCK_CHECK(check_field_names(options.field_kinds, names));

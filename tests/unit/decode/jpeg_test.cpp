@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <jpeglib.h>
+
 #include <cmath>
+#include <cstdlib>
 
 #include "base/random.h"
 #include "support/decode_region.h"
@@ -254,9 +257,50 @@ TEST(Jpeg, thousands_of_scans_are_refused) {
   EXPECT_FALSE(decode_all(decoder, bytes));
 }
 
+// Narrow bands of coefficients make scans that hold next to nothing, and each visits every block.
+Encoded with_scans(int side, int scans) {
+  jpeg_compress_struct info{};
+  jpeg_error_mgr errors{};
+  info.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&info);
+  unsigned char* out = nullptr;
+  unsigned long size = 0;
+  jpeg_mem_dest(&info, &out, &size);
+  info.image_width = info.image_height = static_cast<JDIMENSION>(side);
+  info.input_components = 1;
+  info.in_color_space = JCS_GRAYSCALE;
+  jpeg_set_defaults(&info);
+  std::vector<jpeg_scan_info> script{{1, {0, 0, 0, 0}, 0, 0, 0, 0}};
+  for (int bit = 10; static_cast<int>(script.size()) < scans; --bit)
+    for (int k = 1; k < 64 && static_cast<int>(script.size()) < scans; ++k)
+      script.push_back({1, {0, 0, 0, 0}, k, k, bit == 10 ? 0 : bit + 1, bit});
+  info.scan_info = script.data();
+  info.num_scans = static_cast<int>(script.size());
+  jpeg_start_compress(&info, TRUE);
+  std::vector<unsigned char> row(static_cast<std::size_t>(side), 77);
+  JSAMPROW rows[] = {row.data()};
+  while (info.next_scanline < info.image_height) jpeg_write_scanlines(&info, rows, 1);
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  const auto* bytes = reinterpret_cast<const std::byte*>(out);
+  Encoded encoded(bytes, bytes + size);
+  std::free(out);
+  return encoded;
+}
+
+TEST(Jpeg, many_scans_are_read_of_a_small_picture_and_refused_of_a_large_one) {
+  ImageDecoder decoder;
+  EXPECT_TRUE(decode_all(decoder, with_scans(64, 499)));
+  EXPECT_TRUE(decode_all(decoder, with_scans(1600, 30)));
+  const auto refused = decode_all(decoder, with_scans(1600, 499));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("too many scans for 1600x1600 pixels"), std::string::npos)
+      << refused.error().message;
+}
+
 TEST(Jpeg, progressive_says_what_it_needs_to_work) {
   ImageDecoder decoder;
-  EXPECT_EQ(decoder.open(encode_jpeg(make_picture(100, 50, 3, 1)))->working_bytes, 0u);
+  EXPECT_LE(decoder.open(encode_jpeg(make_picture(100, 50, 3, 1)))->working_bytes, 128u << 10);
   EXPECT_GE(decoder.open(encode_jpeg(make_picture(100, 50, 3, 1), {.progressive = true}))->working_bytes,
             100u * 50 * 2);
 }
