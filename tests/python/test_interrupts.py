@@ -105,6 +105,7 @@ PROGRAM = """
         options = dict(batch_size=8, output="numpy", threads=2, memory="256MiB", collate="list")
         loader = None
         try:
+            say("ready")  # from here on a signal is expected
             while True:
                 loader = ps.Loader(eval(sources[kind]), shuffle=True, **options)
                 for _ in loader:
@@ -125,6 +126,7 @@ PROGRAM = """
             loader.close()
 
         timer = threading.Timer(delay, close)
+        say("ready")
         timer.start()
         try:
             for _ in loader:
@@ -136,7 +138,6 @@ PROGRAM = """
 
     for line in sys.stdin:
         order, kind, delay = json.loads(line)
-        say("ready")
         if order == "signal":
             until_interrupted(kind)
         else:
