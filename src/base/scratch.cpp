@@ -19,6 +19,7 @@ Status Scratch::make_room(std::uint64_t more) {
                             "give a larger memory=",
                             wanted, budget_.share_bytes + budget_.pot_bytes));
   if (wanted > budget_.share_bytes && !pot_.owns_lock()) pot_ = std::unique_lock(budget_.pot);
+  if (pot_.owns_lock() && borrower_ != nullptr) borrower_->give_back(more);
   if (!budget_.ledger.try_reserve(more)) return fail(ErrorCode::kNoMemory, "the memory budget is used up");
   return {};
 }
@@ -66,6 +67,7 @@ void Scratch::end_sample() {
     budget_.ledger.release(block.size());
     block = MemoryBlock();
   }
+  if (borrower_ != nullptr) borrower_->borrow();
   pot_.unlock();
 }
 

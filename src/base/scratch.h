@@ -31,11 +31,24 @@ struct ScratchBudget {
   ScratchBudget* chunks = nullptr;  // nullptr: chunks are decoded within this budget, by one worker
 };
 
+// Uses the pot's memory while nobody holds the pot.
+class PotBorrower {
+ public:
+  virtual ~PotBorrower() = default;
+  // So many bytes of it are needed now: returns when they are free. May wait, but for nobody who waits for the pot.
+  virtual void give_back(std::uint64_t bytes) = 0;
+  // All of it is free again.
+  virtual void borrow() = 0;
+};
+
 class Scratch {
  public:
   static constexpr int kBuffers = 13;
 
-  explicit Scratch(ScratchBudget& budget) : budget_(budget) {}
+  // `borrower`: may be nullptr.
+  explicit Scratch(ScratchBudget& budget, PotBorrower* borrower = nullptr)
+      : budget_(budget),
+        borrower_(borrower) {}
   Scratch(const Scratch&) = delete;
   ~Scratch();
 
@@ -53,6 +66,7 @@ class Scratch {
   Status make_room(std::uint64_t more);
 
   ScratchBudget& budget_;
+  PotBorrower* const borrower_;
   std::array<MemoryBlock, kBuffers> blocks_;
   std::uint64_t held_ = 0;     // blocks
   std::uint64_t charged_ = 0;  // libraries

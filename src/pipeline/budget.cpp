@@ -50,17 +50,20 @@ Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
                     "threads need {} MiB to decode; give memory= at least {} MiB",
                     static_cast<double>(request.budget_bytes) / kMiB,
                     static_cast<double>(request.batch_bytes + variable) / kMiB, threads,
-                    (threads * request.least_share_bytes + request.chunk_scratch_bytes) / kMiB, (needed + shared) / kMiB + 1));
+                    (threads * request.least_share_bytes + request.chunk_scratch_bytes) / kMiB,
+                    (needed + shared) / kMiB + 1));
   BudgetPlan plan;
   // Either all workers can decode the largest chunk, or one at a time and the others chunks that are smaller or
-  // compressed better. What all do not need is for one that takes more than usual.
+  // compressed better. What all do not need is for one that takes more than usual. The pot is lent out.
   const std::uint64_t one_chunk = request.chunk_scratch_bytes;
   const std::uint64_t for_chunks = std::min(wanted_chunk_scratch(request), budget - needed + one_chunk);
-  plan.chunk_share_bytes = for_chunks / threads >= one_chunk ? one_chunk : (for_chunks - one_chunk) / threads;
+  const bool is_little = threads * one_chunk <= std::min(for_chunks, request.budget_bytes / kChunkPart);
+  plan.chunk_share_bytes = is_little ? one_chunk : (for_chunks - one_chunk) / threads;
   plan.chunk_pot_bytes = for_chunks - plan.chunk_share_bytes * threads;
   const std::uint64_t rest = budget - for_chunks;
   const std::uint64_t wanted_scratch =
-      std::max(request.sample_scratch_bytes ? request.sample_scratch_bytes : rest / 4, threads * request.least_share_bytes);
+      std::max(request.sample_scratch_bytes ? request.sample_scratch_bytes : rest / 4,
+               threads * request.least_share_bytes);
   const std::uint64_t scratch = std::min(wanted_scratch, rest - request.batch_bytes - variable);
   plan.batch_area_bytes = rest - scratch;
   if (variable > 0) {

@@ -32,7 +32,7 @@ Stretch stretch_of_piece(const ChunkedArray& array, const ChunkPiece& piece) {
 ChunkAssembler::ChunkAssembler(const Source& source, ScratchBudget& budget, StageClock& clock,
                                const SharedReads& shared)
     : source_(source),
-      scratch_(budget.chunks != nullptr ? *budget.chunks : budget),
+      scratch_(budget.chunks != nullptr ? *budget.chunks : budget, this),
       clock_(clock),
       upcoming_(shared.upcoming),
       cache_(shared.cache),
@@ -88,8 +88,8 @@ void ChunkAssembler::end_chunk() {
   scratch_.end_sample();
 }
 
-// Of plain chunks, and of codecs that have parts (Blosc), the part that the sample touches can be had alone. The
-// encoded bytes of the latter have to be read all the same, which counts as decoding some of them.
+// Of plain chunks, and of codecs that have parts (Blosc), the part that the sample touches can be had alone.
+// The encoded bytes of the latter have to be read all the same, which counts as decoding some of them.
 ChunkNeed ChunkAssembler::describe(const Need& need) const {
   const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
   ChunkNeed out;
@@ -324,27 +324,13 @@ Status ChunkAssembler::use_part(const Need& need, const ChunkPlace& place) {
   return scatter_all(need, part, stretch.first_byte);
 }
 
-// To all samples in the making that need it.
-void ChunkAssembler::hand_on(const ChunkId& chunk, ConstBytes bytes) {
-  ChunkShelf& shelf = upcoming_->shelf();
-  for (const SampleUse& use : shelf.waiting_for(chunk)) {
-    OpenSamplePtr open = shelf.begin_handing(use, chunk);
-    if (!open && open_other_) open = shelf.begin_handing(use, chunk, open_other_(use));
-    if (!open) continue;
-    other_pieces_.clear();
-    cut_boxes_at(source_.chunked_arrays(), open->boxes.boxes, chunk, other_pieces_);
-    const Status copied = scatter_pieces(open->boxes, other_pieces_, bytes, 0);
-    shelf.end_handing(use, chunk, copied.has_value());
-  }
-}
-
 // `chunk` begins at byte `first_byte` of the decoded chunk.
 Status ChunkAssembler::scatter_all(const Need& need, ConstBytes chunk, std::size_t first_byte) {
   return scatter_pieces(*boxes_, pieces_of(need), chunk, first_byte);
 }
 
-Status ChunkAssembler::scatter_pieces(const SampleBoxes& boxes, std::span<const ChunkPiece> pieces, ConstBytes chunk,
-                                      std::size_t first_byte) {
+Status ChunkAssembler::scatter_pieces(const SampleBoxes& boxes, std::span<const ChunkPiece> pieces,
+                                      ConstBytes chunk, std::size_t first_byte) {
   std::uint64_t bytes = 0;
   for (const ChunkPiece& piece : pieces) {
     std::size_t from = 0;

@@ -27,7 +27,7 @@ struct UnitCost;
 // The scratch to decode a chunk has room for this part of its elements besides the encoded bytes.
 constexpr std::size_t kPartOfChunk = 8;
 
-class ChunkAssembler {
+class ChunkAssembler final : private PotBorrower {
  public:
   // Without `shared.upcoming` every chunk is decoded for the sample alone.
   ChunkAssembler(const Source& source, ScratchBudget& budget, StageClock& clock, const SharedReads& shared);
@@ -87,6 +87,8 @@ class ChunkAssembler {
   Status scatter_pieces(const SampleBoxes& boxes, std::span<const ChunkPiece> pieces, ConstBytes chunk,
                         std::size_t first_byte);
   void hand_on(const ChunkId& chunk, ConstBytes bytes);
+  void give_back(std::uint64_t bytes) override;
+  void borrow() override;
   Result<ConstBytes> read(const ChunkedArray& array, const ObjectRead& wanted);
   // All but where it is copied from, which is byte `from_byte` of the decoded chunk.
   ScatterCopy copy_of(const ChunkPiece& piece, const ChunkTarget& target, std::size_t& from_byte) const;

@@ -10,9 +10,11 @@ constexpr std::size_t kFailuresKept = 10'000;
 
 }  // namespace
 
-ChunkShelf::ChunkShelf(std::shared_ptr<Ledger> ledger, std::uint64_t capacity_bytes)
+ChunkShelf::ChunkShelf(std::shared_ptr<Ledger> ledger, std::uint64_t capacity_bytes, std::uint64_t loan_bytes)
     : ledger_(std::move(ledger)),
-      capacity_(capacity_bytes) {}
+      capacity_(capacity_bytes),
+      whole_loan_(loan_bytes),
+      loan_(loan_bytes) {}
 
 ChunkShelf::~ChunkShelf() { ledger_->release(held_bytes_); }
 
@@ -158,16 +160,14 @@ Result<ChunkClaim> ChunkShelf::claim(const SampleUse& sample, const ChunkId& chu
     if (need.bytes_alone <= need.bytes / (1 + uses_.open(chunk).size())) return alone;
     room = make_room(need.bytes, Evict::kAny, 0, victim);
   }
+  if (decoding_bytes_ + need.bytes > capacity_) room = Room::kNo;
   if (room != Room::kYes) {
     if (was_planned) uses_.add(sample, std::span(&chunk, 1));
     if (room == Room::kNo) {
       is_memory_wanted_ = true;
       return ChunkClaim{ChunkClaim::Kind::kBusy, {}, {}};
     }
-    Entry& entry = entries_.at(victim);
-    unrank(entry);
-    entry.holders = 1;
-    return ChunkClaim{ChunkClaim::Kind::kHandOn, {entry.memory.data(), entry.memory.size}, victim};
+    return leave(victim);
   }
   Memory memory;
   if (!take_memory(need.bytes, memory)) return alone;
@@ -175,7 +175,43 @@ Result<ChunkClaim> ChunkShelf::claim(const SampleUse& sample, const ChunkId& chu
   Entry& entry = entries_[chunk];
   entry.memory = std::move(memory);
   entry.holders = 1;
+  decoding_bytes_ += need.bytes;
   return ChunkClaim{ChunkClaim::Kind::kDecode, {entry.memory.data(), need.bytes}, {}};
+}
+
+ChunkClaim ChunkShelf::leave(const ChunkId& victim) {
+  Entry& entry = entries_.at(victim);
+  unrank(entry);
+  entry.holders = 1;
+  return {ChunkClaim::Kind::kHandOn, {entry.memory.data(), entry.memory.size}, victim};
+}
+
+// What is being decoded fits without the loan, and all else goes as soon as nobody holds it.
+ChunkClaim ChunkShelf::reduce_loan(std::uint64_t bytes) {
+  std::unique_lock lock(mutex_);
+  loan_ -= std::min(loan_, bytes);
+  while (true) {
+    ChunkId victim;
+    switch (make_room(0, Evict::kAny, 0, victim)) {
+      case Room::kYes: return {ChunkClaim::Kind::kThere, {}, {}};
+      case Room::kHandOn: return leave(victim);
+      case Room::kNo: break;
+    }
+    is_memory_wanted_ = true;
+    const std::uint64_t seen = changes_;
+    changed_.wait(lock, [&] { return changes_ != seen; });
+  }
+}
+
+void ChunkShelf::restore_loan() {
+  {
+    const std::lock_guard lock(mutex_);
+    loan_ = whole_loan_;
+    if (!is_memory_wanted_) return;
+    is_memory_wanted_ = false;
+    ++changes_;
+  }
+  changed_.notify_all();
 }
 
 void ChunkShelf::evict(const ChunkId& chunk) {
@@ -192,6 +228,7 @@ void ChunkShelf::evict(const ChunkId& chunk) {
 }
 
 void ChunkShelf::remove(std::unordered_map<ChunkId, Entry>::iterator entry) {
+  if (!entry->second.is_ready) decoding_bytes_ -= entry->second.memory.size;
   put_memory_by(std::move(entry->second.memory));
   entries_.erase(entry);
 }
@@ -199,7 +236,9 @@ void ChunkShelf::remove(std::unordered_map<ChunkId, Entry>::iterator entry) {
 void ChunkShelf::publish(const ChunkId& chunk) {
   {
     const std::lock_guard lock(mutex_);
-    entries_.at(chunk).is_ready = true;
+    Entry& entry = entries_.at(chunk);
+    entry.is_ready = true;
+    decoding_bytes_ -= entry.memory.size;
     ++changes_;
   }
   changed_.notify_all();
@@ -271,7 +310,7 @@ void ChunkShelf::rank_open_anew() {
 ChunkShelf::Room ChunkShelf::make_room(std::size_t bytes, Evict evict, std::uint64_t next_use, ChunkId& victim) {
   if (spare_.contains(bytes)) return Room::kYes;
   bool is_ranked = false;
-  while (held_bytes_ + bytes > capacity_) {
+  while (held_bytes_ + bytes > capacity_ + loan_) {
     if (drop_spare()) continue;
     if (!is_ranked) rank_open_anew();
     is_ranked = true;

@@ -52,7 +52,8 @@ struct ChunkNeed {
 
 class ChunkShelf {
  public:
-  ChunkShelf(std::shared_ptr<Ledger> ledger, std::uint64_t capacity_bytes);
+  // `loan_bytes`: may be used besides while nobody asks for them back, to keep chunks but not to decode them.
+  ChunkShelf(std::shared_ptr<Ledger> ledger, std::uint64_t capacity_bytes, std::uint64_t loan_bytes = 0);
   ~ChunkShelf();
   ChunkShelf(const ChunkShelf&) = delete;
 
@@ -74,7 +75,7 @@ class ChunkShelf {
   // A worker begins with the sample, which can be handed chunks from now on. Returns what was `made` for it, or what
   // another worker made before, which is used instead. Without: nothing where there is none.
   OpenSamplePtr open(const SampleUse& sample, const OpenSamplePtr& made);
-  // Samples of this walk that are due from `first` on, and that nobody works on, go back: nothing can be handed to them.
+  // The batch of `count` samples of this walk, due from `first` on, is given back: nothing can be handed to them.
   void close(std::uint64_t walk, std::uint64_t first, std::uint64_t count);
 
   // Samples in the making that have not used the chunk.
@@ -93,6 +94,11 @@ class ChunkShelf {
   void release(const ChunkId& chunk);
   // After kHandOn: lets it go, unless another worker holds it.
   void evict(const ChunkId& chunk);
+
+  // So many bytes less of the loan can be used from now on. kHandOn: there is something to be done before they are
+  // free; then ask again, with 0. Waits for workers that hold a chunk.
+  ChunkClaim reduce_loan(std::uint64_t bytes);
+  void restore_loan();
   // The sample gets the chunk elsewhere: kAlone, or kThere or kBusy where another worker hands it over.
   ChunkClaim::Kind take(const SampleUse& sample, const ChunkId& chunk);
 
@@ -135,6 +141,7 @@ class ChunkShelf {
   Room make_room(std::size_t bytes, Evict evict, std::uint64_t next_use, ChunkId& victim);
   void remove(std::unordered_map<ChunkId, Entry>::iterator entry);
   // kAlone: nobody hands it over.
+  ChunkClaim leave(const ChunkId& victim);
   ChunkClaim::Kind handed(const SampleUse& sample, const ChunkId& chunk) const;
   void close_one(std::unique_lock<std::mutex>& lock, const SampleUse& sample);
   void rank_open_anew();
@@ -145,7 +152,7 @@ class ChunkShelf {
   void unrank(Entry& entry);
 
   const std::shared_ptr<Ledger> ledger_;
-  const std::uint64_t capacity_;
+  const std::uint64_t capacity_, whole_loan_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   ChunkUses uses_;
@@ -155,7 +162,9 @@ class ChunkShelf {
   std::unordered_map<SampleUse, OpenSamplePtr> open_;
   // Memory of chunks that went, to be used again: fresh pages cost more than decoding some chunks.
   std::multimap<std::size_t, Memory> spare_;
-  std::uint64_t held_bytes_ = 0;  // entries and spare
+  std::uint64_t held_bytes_ = 0;      // entries and spare
+  std::uint64_t decoding_bytes_ = 0;  // of entries that are not ready; never of the loan
+  std::uint64_t loan_;                // what is left of it
   std::uint64_t now_ = 0, changes_ = 0;
   bool is_memory_wanted_ = false;  // a claim was refused for lack of it
   std::uint64_t walks_ = 0, latest_due_ = 0;  // of the samples that are made

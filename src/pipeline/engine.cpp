@@ -48,10 +48,14 @@ ChunkStats Engine::chunk_stats() const {
   ChunkStats stats = reads.chunk_stats();
   if (!stats.is_repeated()) return stats;
   // Every worker may be at a chunk that no other sample needs.
-  std::uint64_t at_work = 0;
-  for (const auto& array : plan.source->chunked_arrays())
-    if (array->chunks() > 0) at_work = std::max<std::uint64_t>(at_work, threads * array->chunk_bytes(0));
-  stats.memory_for_one_decode = needs().bytes_for_chunks(reads.chunk_bytes_for_one_decode() + at_work);
+  std::uint64_t at_work = 0, all = 0;
+  for (const auto& array : plan.source->chunked_arrays()) {
+    if (array->chunks() == 0) continue;
+    at_work = std::max<std::uint64_t>(at_work, threads * array->chunk_bytes(0));
+    all += array->chunks() * array->chunk_bytes(0);
+  }
+  stats.memory_for_one_decode =
+      needs().bytes_for_chunks(std::min(reads.chunk_bytes_for_one_decode() + at_work, all));
   return stats;
 }
 

@@ -31,7 +31,7 @@ constexpr std::uint64_t kFewChunks = 16;
 constexpr std::uint64_t kPartForBatches = 16;  // of the memory: more than a few batches may take that much
 constexpr std::uint64_t kBatchesPlanned = 8;  // at least: how far ahead the uses of chunks are known
 constexpr std::uint64_t kLeastChunkScratch = kMiB / 2;
-constexpr std::uint64_t kScratchOfCopies = 64 << 10;     // a worker, where chunks are copied straight to slots
+constexpr std::uint64_t kScratchOfCopies = 64 << 10;     // a worker, where chunks only have to be copied
 constexpr std::uint64_t kMostSampleScratch = 32 * kMiB;  // a worker
 constexpr int kMostDoublings = 24;                 // of the memory, to find how much is enough
 
@@ -216,12 +216,13 @@ Result<MemoryPlan> divide_memory(const MemoryUse& use, std::uint64_t memory) {
   PENSTOCK_CHECK(check_chunks_fit(use.plan, chunks, request));
   const auto& cache = use.options.cache;
   const std::uint64_t samples = std::max(2 * samples_together(use.order), kBatchesPlanned * use.options.batch_size);
-  const auto upcoming =
+  auto upcoming =
       plan_upcoming(source, {samples, bytes_to_share(source, chunks, request), chunks.bytes,
                              cache && cache->options().disk_bytes > 0, use.options.batch_size, chunks.sample_bytes});
   if (upcoming) request.shared_bytes += upcoming->bytes();
   const auto budget = divide_budget(request);
   if (!budget) return std::unexpected(budget.error());
+  if (upcoming) upcoming->loan_bytes = budget->chunk_pot_bytes;
   return MemoryPlan{*budget, *streams, upcoming};
 }
 

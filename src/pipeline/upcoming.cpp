@@ -38,13 +38,12 @@ std::optional<UpcomingPlan> plan_upcoming(const Source& source, const UpcomingRe
   if (arrays.empty() && !is_remote && !request.is_cached_on_disk) return std::nullopt;
   UpcomingPlan plan;
   plan.samples_ahead = std::clamp(request.samples, kFewestAhead, kMostAhead);
+  const std::uint64_t beside_chunks = request.most_bytes - std::min(request.most_bytes, request.shelf_bytes);
   if (is_remote)
-    plan.ahead_bytes = arrays.empty() ? request.most_bytes
-                                      : std::min(request.most_bytes / 2,
-                                                 request.most_bytes - std::min(request.most_bytes, request.shelf_bytes));
+    plan.ahead_bytes = arrays.empty() ? request.most_bytes : std::min(request.most_bytes / 2, beside_chunks);
   plan.shelf_bytes = arrays.empty() ? 0 : request.most_bytes - plan.ahead_bytes;
-  // Of samples that more is done to than copying, those of one batch; where that would take too much from the chunks,
-  // none, and chunks are kept by next use alone.
+  // Of samples that more is done to than copying, those of one batch; where that would take too much from the
+  // chunks, none, and chunks are kept by next use alone.
   const std::uint64_t of_batch = request.open_sample_bytes * request.batch_samples;
   const std::uint64_t spare = plan.shelf_bytes - std::min(plan.shelf_bytes, request.shelf_bytes);
   plan.open_sample_bytes = request.open_sample_bytes;

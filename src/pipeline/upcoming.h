@@ -28,6 +28,7 @@ struct BatchContents;
 // How much memory is for what is shared between samples, and how far is looked ahead.
 struct UpcomingPlan {
   std::uint64_t shelf_bytes = 0;  // decoded chunks
+  std::uint64_t loan_bytes = 0;   // and more of them in memory that is for decoding, while that lies idle
   std::uint64_t ahead_bytes = 0;  // encoded bytes read ahead
   std::uint64_t samples_ahead = 0;
   // For samples in the making whose chunks do not go straight to their slots: how much of each must be kept
@@ -56,7 +57,7 @@ struct ChunkCounters {
 // What the epochs under way share. Thread-safe.
 struct UpcomingMemory {
   UpcomingMemory(const Source& source, std::shared_ptr<Ledger> ledger, const UpcomingPlan& plan)
-      : shelf(ledger, plan.shelf_bytes),
+      : shelf(ledger, plan.shelf_bytes, plan.loan_bytes),
         distinct(source.chunked_arrays()),
         open(std::make_shared<Area>(ledger, plan.open_sample_bytes * plan.open_samples)),
         ahead(std::make_shared<Area>(std::move(ledger), plan.ahead_bytes)) {}

@@ -345,7 +345,7 @@ def test_the_memory_that_an_error_asks_for_is_enough(tmp_path, threads):
     write_zarr(tmp_path / "a", DATA, (2, 8))
     source = ps.Zarr(tmp_path / "a")
     with pytest.raises(ps.MemoryBudgetError) as caught:
-        epoch(source, batch_size=2, threads=threads, memory="1MiB")
+        epoch(source, batch_size=2, threads=threads, memory="256KiB")
     asked = re.search(r"at least (\d+ [KMG]iB)", str(caught.value)).group(1)
     assert_same(epoch(source, batch_size=2, threads=threads, memory=asked.replace(" ", "")), DATA)
 

@@ -110,5 +110,24 @@ TEST(MemoryBlock, large_blocks_are_whole_and_moves_leave_nothing_behind) {
   EXPECT_EQ(MemoryBlock::allocate(std::size_t{1} << 60).size(), 0u) << "no memory is no crash";
 }
 
+TEST(Scratch, who_borrows_the_pot_gives_back_what_is_needed) {
+  struct Borrower final : PotBorrower {
+    void give_back(std::uint64_t bytes) override { given_back += bytes; }
+    void borrow() override { given_back = 0; }
+    std::uint64_t given_back = 0;
+  } borrower;
+  Ledger ledger(1000 * kKiB);
+  ScratchBudget budget(ledger, 128 * kKiB, 512 * kKiB);
+  Scratch scratch(budget, &borrower);
+  ASSERT_TRUE(scratch.get(0, 64 * kKiB));
+  EXPECT_EQ(borrower.given_back, 0u) << "within the share";
+  ASSERT_TRUE(scratch.get(1, 192 * kKiB));
+  EXPECT_EQ(borrower.given_back, 192 * kKiB);
+  ASSERT_TRUE(scratch.charge(64 * kKiB));
+  EXPECT_EQ(borrower.given_back, 256 * kKiB);
+  scratch.end_sample();
+  EXPECT_EQ(borrower.given_back, 0u);
+}
+
 }  // namespace
 }  // namespace penstock

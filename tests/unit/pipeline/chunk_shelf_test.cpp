@@ -167,6 +167,52 @@ TEST_F(ChunkShelfTest, a_chunk_is_handed_to_samples_in_the_making_before_it_goes
   EXPECT_EQ(claim(2, kA), Kind::kReady);
 }
 
+TEST_F(ChunkShelfTest, memory_that_lies_idle_keeps_chunks_until_it_is_asked_for) {
+  ChunkShelf lent(ledger, 200, 100);
+  const auto decode = [&](std::uint64_t position, ChunkId chunk) {
+    const auto got = lent.claim(position, chunk, {100});
+    if (got->kind == Kind::kDecode) lent.publish(chunk);
+    if (got->kind == Kind::kDecode || got->kind == Kind::kReady) lent.release(chunk);
+    return got->kind;
+  };
+  for (const std::uint64_t position : {0, 1, 2}) lent.plan(position, std::vector{kA, kB, kC});
+  for (const ChunkId chunk : {kA, kB, kC}) EXPECT_EQ(decode(0, chunk), Kind::kDecode);
+  for (const ChunkId chunk : {kA, kB, kC}) EXPECT_EQ(decode(1, chunk), Kind::kReady);
+  EXPECT_EQ(ledger->used(), 300u);
+  EXPECT_EQ(lent.reduce_loan(10).kind, Kind::kThere);
+  EXPECT_EQ(ledger->used(), 200u);
+  EXPECT_EQ(decode(2, kA), Kind::kReady);
+  lent.restore_loan();
+  EXPECT_EQ(decode(2, kC), Kind::kDecode);
+  EXPECT_EQ(decode(2, kB), Kind::kReady);
+}
+
+TEST_F(ChunkShelfTest, nothing_is_decoded_into_memory_that_may_be_asked_for) {
+  ChunkShelf lent(ledger, 200, 100);
+  EXPECT_EQ(lent.claim(0, kA, {100})->kind, Kind::kDecode);
+  EXPECT_EQ(lent.claim(0, kB, {100})->kind, Kind::kDecode);
+  EXPECT_EQ(lent.claim(0, kC, {100})->kind, Kind::kBusy);
+  lent.publish(kA);
+  EXPECT_EQ(lent.claim(0, kC, {100})->kind, Kind::kDecode);
+}
+
+TEST_F(ChunkShelfTest, who_asks_for_lent_memory_hands_on_what_is_in_it) {
+  ChunkShelf lent(ledger, 100, 100);
+  for (const std::uint64_t position : {0, 1}) lent.plan(position, std::vector{kA, kB});
+  lent.set_open(0, 2);
+  for (const ChunkId chunk : {kA, kB}) {
+    ASSERT_EQ(lent.claim(0, chunk, {100})->kind, Kind::kDecode);
+    lent.publish(chunk);
+    lent.release(chunk);
+  }
+  const ChunkClaim first = lent.reduce_loan(100);
+  ASSERT_EQ(first.kind, Kind::kHandOn);
+  EXPECT_EQ(lent.waiting_for(first.chunk), (std::vector<SampleUse>{1}));
+  lent.evict(first.chunk);
+  EXPECT_EQ(lent.reduce_loan(0).kind, Kind::kThere);
+  EXPECT_EQ(ledger->used(), 100u);
+}
+
 TEST_F(ChunkShelfTest, what_could_not_be_handed_over_is_claimed_as_usual) {
   shelf.plan(0, std::vector{kA});
   shelf.plan(1, std::vector{kA});
