@@ -305,7 +305,12 @@ class Loader:
             self._content_is_told = True
 
     def stats(self) -> dict[str, Any]:
-        """Counts, errors, time and bytes by stage, waits, memory; totals and by epoch."""
+        """Counts, errors, time and bytes by stage, waits, memory; totals and by epoch.
+
+        ``["chunks"]`` says how often each chunk was decoded (``decodes_per_chunk``) and, where that is more than
+        once in an epoch, the ``memory=`` that is enough for once (``memory_for_one_decode``, else None). Where that
+        is what takes longest, ``["bottleneck"]`` is "memory".
+        """
         self._check_process()
         stats = self._core.stats()
         stats["windows_left_out"] = self.source._handle.windows_left_out()
