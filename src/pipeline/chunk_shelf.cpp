@@ -23,6 +23,20 @@ SampleUse ChunkShelf::start_walk() {
   return {latest_due_ + 1, ++walks_};
 }
 
+void ChunkShelf::drop_changed(const IsCurrent& is_current) {
+  const std::lock_guard lock(mutex_);
+  for (auto found = entries_.begin(); found != entries_.end();) {
+    Entry& entry = found->second;
+    if (!entry.is_ready || entry.holders > 0 || is_current(found->first, entry.version)) {
+      ++found;
+      continue;
+    }
+    unrank(entry);
+    put_memory_by(std::move(entry.memory));
+    found = entries_.erase(found);
+  }
+}
+
 void ChunkShelf::end_walk(std::uint64_t walk) {
   const std::lock_guard lock(mutex_);
   uses_.forget_walk(walk);
@@ -80,10 +94,12 @@ Result<ChunkClaim> ChunkShelf::claim(const SampleUse& sample, const ChunkId& chu
   return ChunkClaim{ChunkClaim::Kind::kDecode, {entry.memory.data(), bytes}};
 }
 
-void ChunkShelf::publish(const ChunkId& chunk) {
+void ChunkShelf::publish(const ChunkId& chunk, const ObjectVersion& version) {
   {
     const std::lock_guard lock(mutex_);
-    entries_.at(chunk).is_ready = true;
+    Entry& entry = entries_.at(chunk);
+    entry.version = version;
+    entry.is_ready = true;
     ++changes_;
   }
   changed_.notify_all();

@@ -85,6 +85,8 @@ class Upcoming {
 
  private:
   void plan_sample(std::uint64_t position, std::uint64_t sample);
+  void ask(std::uint64_t position, const ChunkId& chunk);
+  void drop_changed_chunks();
 
   const Source& source_;
   const std::vector<std::size_t> fields_;
