@@ -44,7 +44,7 @@ struct Options {
   unsigned threads = 0;
   std::string transform;  // "": train for images, none for arrays
   int size = 224;
-  bool antialias = true, shuffle = false, no_shuffle = false, json = false;
+  bool antialias = true, shuffle = false, no_shuffle = false, json = false, revalidate = true;
   std::string dtype, layout = "NCHW", cache_form = "auto";
   double sleep_seconds = 0;
 };
@@ -80,6 +80,7 @@ Result<LoaderOptions> loader_options(const Options& options, const Source& sourc
   if (options.cache_bytes > 0) {
     CacheOptions cached;
     cached.ram_bytes = options.cache_bytes;
+    cached.revalidate = options.revalidate;
     cached.warn = [](const std::string& message) { fmt::print(stderr, "penstock: {}\n", message); };
     auto cache = Cache::open(cached);
     if (!cache) return std::unexpected(std::move(cache).error());
@@ -365,6 +366,9 @@ Command add_bench(CLI::App& app) {
       ->type_name("FORM")
       ->check(one_of({"auto", "encoded", "decoded"}))
       ->capture_default_str();
+  command->add_flag_callback(
+      "--no-revalidate", [options] { options->revalidate = false; },
+      "Use what is cached without looking whether the data have changed");
   add_pipeline_options(*command, *options);
   command->add_flag("--json", options->json, "Print one JSON object on one line instead of the screen");
   command->footer(kFooter);

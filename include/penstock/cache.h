@@ -26,6 +26,11 @@ struct CacheOptions {
   std::string disk_folder;
   std::uint64_t disk_bytes = 0;
   CachePolicy policy = CachePolicy::kKeep;
+  // Before an entry is used, its object is asked whether it is still the version that the entry was made from:
+  // a file once per epoch (a stat), an object on a server once per loader (a request without a body), unless
+  // the index that the loader opened with says so. false: entries are used unasked, which is for data that
+  // never change.
+  bool revalidate = true;
   std::function<void(const std::string&)> warn;  // from any thread
 };
 
@@ -35,6 +40,8 @@ struct TierState {
   std::uint64_t damaged = 0;  // entries that were found to be, and made again
   bool is_shared = false;     // with other processes
   std::uint64_t copied = 0;   // entries that this process copied here from the tier before
+  // Entries that this process could not add because another held the table's lock and did not go on.
+  std::uint64_t lock_timeouts = 0;
 };
 
 // May serve several loaders, at the same time too. What it keeps in memory is given back with the last.

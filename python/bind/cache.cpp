@@ -16,7 +16,7 @@ namespace penstock::python {
 namespace {
 
 CacheHandle open(std::uint64_t ram_bytes, const nb::bytes& disk_folder, std::uint64_t disk_bytes,
-                 const std::string& policy) {
+                 const std::string& policy, bool revalidate) {
   CacheHandle handle;
   handle.warnings = std::make_shared<Warnings>();
   CacheOptions options;
@@ -26,6 +26,7 @@ CacheHandle open(std::uint64_t ram_bytes, const nb::bytes& disk_folder, std::uin
   if (policy != "keep" && policy != "lru")
     raise({ErrorCode::kInvalidArgument, "policy=\"" + policy + "\": wants \"keep\" or \"lru\"", {}, false});
   options.policy = policy == "lru" ? CachePolicy::kLru : CachePolicy::kKeep;
+  options.revalidate = revalidate;
   options.warn = [warnings = handle.warnings](const std::string& message) { warnings->add(message); };
   handle.cache = value_or_raise(Cache::open(options));
   return handle;
@@ -43,6 +44,7 @@ nb::dict tiers_dict(const std::vector<TierState>& tiers) {
     one["damaged"] = tier.damaged;
     one["shared"] = tier.is_shared;
     one["copied"] = tier.copied;
+    one["lock_timeouts"] = tier.lock_timeouts;
     out[tier.name.c_str()] = one;
   }
   return out;
@@ -61,7 +63,7 @@ void bind_cache(nb::module_& m) {
              cache.reset();
            })
       .def("take_warnings", [](const CacheHandle& handle) { return handle.warnings->take(); });
-  m.def("open_cache", &open, "ram"_a, "disk_folder"_a, "disk"_a, "policy"_a);
+  m.def("open_cache", &open, "ram"_a, "disk_folder"_a, "disk"_a, "policy"_a, "revalidate"_a);
 }
 
 }  // namespace penstock::python

@@ -28,21 +28,30 @@ class Cache:
     One Cache may serve several loaders (training and validation). ``cache="8GiB"`` is short for
     ``Cache(ram="8GiB")``. ``policy="lru"`` throws out what was unused longest instead: for comparison, in
     memory alone.
+
+    Each entry knows the version of the object that it was made from: size, time and inode of a file, ETag or
+    Last-Modified of an object on a server. Before an entry is used, the object is looked at again, a file once per
+    epoch, an object on a server once per loader, and what has changed is read anew. ``revalidate=False`` saves that:
+    for data that never change. A server that says no version has its objects cached in memory alone.
     """
 
-    def __init__(self, ram: Union[int, str, None] = None, disk: str | None = None, *, policy: str = "keep"):
+    def __init__(self, ram: Union[int, str, None] = None, disk: str | None = None, *, policy: str = "keep",
+                 revalidate: bool = True):
+        if not isinstance(revalidate, bool):
+            raise TypeError(f"revalidate={revalidate!r}: wants True or False")
         folder, size = _folder_and_size(disk) if disk is not None else ("", 0)
         if not isinstance(policy, str):
             raise TypeError(f'policy={policy!r}: wants "keep" or "lru"')
         self.ram = 0 if ram is None else parse_bytes(ram, "ram")
         self.disk = disk
-        self._handle = _core.open_cache(self.ram, os.fsencode(folder), size, policy)
+        self._handle = _core.open_cache(self.ram, os.fsencode(folder), size, policy, revalidate)
         self._is_closed = False
         _open_caches.add(self)
 
     def tiers(self) -> dict[str, dict[str, Any]]:
-        """What each tier holds: capacity, used (bytes), entries, damaged, shared, and on disk how many entries were
-        copied there from memory by this process. Empty before the first loader."""
+        """What each tier holds: capacity, used (bytes), entries, damaged, shared, on disk how many entries were
+        copied there from memory by this process, and how often it could not add one because another process kept
+        the lock. Empty before the first loader."""
         return self._handle.tiers()
 
     def close(self) -> None:

@@ -1,14 +1,13 @@
 #include "cache/contents_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "cache/descriptor.h"
+#include "cache/file_lock.h"
 
 namespace penstock {
 namespace {
@@ -44,7 +43,7 @@ std::vector<std::string> words_in(const std::string& text) {
 
 void note_contents(const std::string& path, const std::string& words) {
   const Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (file.get() < 0 || flock(file.get(), LOCK_EX) != 0) return;
+  if (file.get() < 0 || !lock_alone_for_a_moment(file)) return;
   const std::string text = text_of(file.get());
   const nlohmann::json line = {{kWords, words}};
   std::string added = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";

@@ -13,6 +13,8 @@
 #include "cache/contents_file.h"
 #include "cache/disk_folder.h"
 #include "cache/entry_table.h"
+#include "cache/file_lock.h"
+#include "cache/mapping_guard.h"
 #include "penstock/cache.h"
 
 namespace penstock {
@@ -35,6 +37,7 @@ void look_at_table(int file, DiskCache& cache) {
   void* address = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, 0);
   if (address == MAP_FAILED) return;
   const MutableBytes memory(static_cast<std::byte*>(address), bytes);
+  const MappingGuard guard(address, bytes);
   if (EntryTable::is_formatted(memory)) {
     const EntryTable table(memory, {});
     cache.is_readable = true;
@@ -51,11 +54,9 @@ Status look_at_index(const std::string& path, bool is_own_version, DiskCache& ca
   if (file.get() < 0) return system_failure("cannot open", path);
   // With either lock nobody shortens the file under the mapping. Who opens the cache in this moment tries
   // again.
-  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-    cache.is_in_use = cache.is_in_use || errno == EWOULDBLOCK;
-    if (flock(file.get(), LOCK_SH) != 0) return system_failure("cannot lock", path);
-  }
-  if (is_own_version) look_at_table(file.get(), cache);
+  const FileLock lock = lock_alone_or_shared(file);
+  cache.is_in_use = cache.is_in_use || lock != FileLock::kAlone;
+  if (is_own_version && lock != FileLock::kNone) look_at_table(file.get(), cache);
   return {};
 }
 

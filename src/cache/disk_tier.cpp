@@ -14,11 +14,12 @@
 #include "cache/contents_file.h"
 #include "cache/disk_folder.h"
 #include "cache/entry_table.h"
+#include "cache/lock_warning.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::size_t kMarkBytes = 4;
+constexpr std::size_t kMarkBytes = 8;
 constexpr double kMemoryRate = 2e9;  // bytes a second: what comes slower came from the disk
 constexpr int kExpected = 256;       // entries, after one that did
 
@@ -60,9 +61,9 @@ class DiskTier final : public CacheTier {
       : options_(options),
         folder_(std::move(folder)),
         table_(folder_.index->bytes(), {.reuses_room = true}),
-        checked_(MemoryBlock::allocate(table_.slots() * kMarkBytes)) {}
+        marks_(MemoryBlock::allocate(table_.slots() * kMarkBytes)) {}
 
-  bool has_memory() const { return checked_.size() >= table_.slots() * kMarkBytes; }
+  bool has_memory() const { return marks_.size() >= table_.slots() * kMarkBytes; }
 
   std::optional<Found> find(const EntryKey& key, const Room& room) override {
     // Once more: while it was read, somebody may have withdrawn it and written it again.
@@ -80,13 +81,20 @@ class DiskTier final : public CacheTier {
       const bool is_read = read_whole(folder_.data.get(), memory, place->offset);
       if (seconds_between(began, Clock::now()) > static_cast<double>(memory.size()) / kMemoryRate)
         to_expect_.store(kExpected, std::memory_order_relaxed);
-      if (is_read && is_entry(key, memory, place->crc)) return Found{memory, nullptr, checked(place->slot)};
+      if (is_read && is_entry(key, memory, place->crc)) 
+        return Found{memory, nullptr, mark_of(*place)};
     }
     if (table_.withdraw(key)) damaged_.fetch_add(1, std::memory_order_relaxed);
     return std::nullopt;
   }
 
   bool has(const EntryKey& key) const override { return table_.find(key).has_value(); }
+
+  std::optional<std::uint32_t> marked_at(const EntryKey& key) const override {
+    const auto place = table_.find(key);
+    if (!place) return std::nullopt;
+    return mark_of(*place).moment();
+  }
 
   // The disk begins to read it: what is read one after another, wherever it stands, is slow.
   // Asking costs something too: not while what is read is in memory.
@@ -98,18 +106,19 @@ class DiskTier final : public CacheTier {
                     POSIX_FADV_WILLNEED);
   }
 
-  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room) override {
+  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room,
+                    std::uint32_t moment) override {
     return claim_and_write(key, bytes, [&](const EntryTable::Claim& claim) -> Result<Added> {
       const auto memory = room(bytes);
       if (!memory) return Added::kNoRoom;
       if (auto filled = fill(*memory); !filled) return std::unexpected(std::move(filled).error());
-      return write_entry(claim, *memory);
+      return write_entry(claim, *memory, moment);
     });
   }
 
   Added copy(const EntryKey& key, ConstBytes entry) override {
     const auto write = [&](const EntryTable::Claim& claim) -> Result<Added> {
-      return write_entry(claim, entry);
+      return write_entry(claim, entry, 0);
     };
     return claim_and_write(key, entry.size(), write).value_or(Added::kNoRoom);
   }
@@ -132,7 +141,9 @@ class DiskTier final : public CacheTier {
             index + table_.used_bytes(),
             table_.entries(),
             damaged_.load(),
-            true};
+            true,
+            0,
+            table_.lock_timeouts()};
   }
 
  private:
@@ -145,6 +156,7 @@ class DiskTier final : public CacheTier {
       return refused == 0;
     });
     if (refused != 0) stop_writing(refused);  // not before: others waited for the table
+    if (!claim) lock_warning_.look_at(table_, options_.warn);
     if (!claim) return claim.error() == EntryTable::Refusal::kTaken ? Added::kTaken : Added::kNoRoom;
     // A damaged table must not make the file larger than it may be.
     auto added = claim->offset > table_.capacity_bytes() - bytes ? Added::kNoRoom : write(*claim);
@@ -152,12 +164,12 @@ class DiskTier final : public CacheTier {
     return added;
   }
 
-  Added write_entry(const EntryTable::Claim& claim, ConstBytes entry) {
+  Added write_entry(const EntryTable::Claim& claim, ConstBytes entry, std::uint32_t moment) {
     if (const int refused = write_whole(folder_.data.get(), entry, claim.offset); refused != 0) {
       stop_writing(refused);
       return Added::kNoRoom;
     }
-    table_.publish(claim, crc32c(entry));
+    EntryMark(mark_word(claim.slot), table_.publish(claim, crc32c(entry))).set(moment);
     return Added::kYes;
   }
 
@@ -170,18 +182,20 @@ class DiskTier final : public CacheTier {
                     options_.folder));
   }
 
-  std::atomic<std::uint32_t>* checked(std::uint64_t slot) const {
-    static_assert(sizeof(std::atomic<std::uint32_t>) == kMarkBytes);
-    return reinterpret_cast<std::atomic<std::uint32_t>*>(checked_.data() + slot * kMarkBytes);
+  std::atomic<std::uint64_t>& mark_word(std::uint64_t slot) const {
+    static_assert(sizeof(std::atomic<std::uint64_t>) == kMarkBytes);
+    return *reinterpret_cast<std::atomic<std::uint64_t>*>(marks_.data() + slot * kMarkBytes);
   }
+  EntryMark mark_of(const EntryPlace& place) const { return {mark_word(place.slot), place.state}; }
 
   const DiskTierOptions options_;
   const DiskFolder folder_;
   EntryTable table_;
-  const MemoryBlock checked_;  // a mark a slot; memory only for those that were touched
+  const MemoryBlock marks_;  // one per slot; only those that were touched take memory
   mutable std::atomic<int> to_expect_ = kExpected;
   std::atomic<std::uint64_t> damaged_ = 0;
   std::atomic<bool> cannot_write_ = false;
+  LockWarning lock_warning_;
 };
 
 }  // namespace

@@ -19,14 +19,15 @@ struct EntryKey {
 struct EntryHead {
   EntryKey key;
   std::uint64_t bytes = 0;  // that follow
-  // The object that they were made from, as it was then.
+  // The version of the object that they were made from (store/store.h).
   std::uint64_t object_bytes = 0;
   std::int64_t modified_ns = 0;
   std::uint64_t cost_ns = 0;  // what making it took: what each hit saves
   DType dtype = DType::kUInt8;
   std::uint8_t has_spec = 0;  // dtype and shape say what the bytes are
-  std::uint16_t rank = 0;
-  std::uint32_t unused = 0;
+  std::uint8_t rank = 0;
+  std::uint8_t stays_in_memory = 0;  // it cannot be compared with its object, so no other run may find it
+  std::uint32_t stamp = 0;           // of the version
   std::array<std::int64_t, 8> shape{};
   // Of the whole picture, where the entry is made from one.
   std::int32_t picture_width = 0, picture_height = 0;

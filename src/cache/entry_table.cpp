@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -19,9 +20,11 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x33'65'6c'62'61'74'73'70;  // "pstable3"
+constexpr std::uint64_t kMagic = 0x34'65'6c'62'61'74'73'70;  // "pstable4"
 constexpr std::uint64_t kMostProbes = 64;
 constexpr std::uint64_t kAlignment = 64;
+// For the mutex. Whoever has it asks the system for memory at most.
+constexpr std::int64_t kPatienceNs = 500'000'000;
 
 // A slot's state: what it is in the low bits, and above them how often it has changed, so that a reader
 // can tell that the slot is still what it was when it began.
@@ -108,20 +111,43 @@ void make_mutex(pthread_mutex_t& mutex) {
   pthread_mutexattr_destroy(&attributes);
 }
 
-class Locked {
- public:
-  explicit Locked(pthread_mutex_t& mutex) : mutex_(mutex) {
-    // Whoever died with it left everything valid: each step under it is complete by itself.
-    if (pthread_mutex_lock(&mutex_) == EOWNERDEAD) pthread_mutex_consistent(&mutex_);
-  }
-  Locked(const Locked&) = delete;
-  ~Locked() { pthread_mutex_unlock(&mutex_); }
-
- private:
-  pthread_mutex_t& mutex_;
-};
+timespec patience_ends() {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  const std::int64_t ns = time.tv_nsec + kPatienceNs;
+  return {time.tv_sec + ns / kSecond, ns % kSecond};
+}
 
 }  // namespace
+
+// Whoever has the mutex may be stopped, for a debugger or for good.
+class EntryTable::Locked {
+ public:
+  explicit Locked(EntryTable& table) : table_(table), is_locked_(table.lock()) {}
+  Locked(const Locked&) = delete;
+  ~Locked() {
+    if (is_locked_) pthread_mutex_unlock(&table_.header_.mutex);
+  }
+  explicit operator bool() const { return is_locked_; }
+
+ private:
+  EntryTable& table_;
+  const bool is_locked_;
+};
+
+bool EntryTable::lock() {
+  int refused = pthread_mutex_trylock(&header_.mutex);
+  if (refused == EBUSY && !is_kept_by_another_.load(std::memory_order_relaxed)) {
+    const timespec end = patience_ends();
+    refused = pthread_mutex_clocklock(&header_.mutex, CLOCK_MONOTONIC, &end);
+  }
+  // Whoever died with it left everything valid: each step under it is complete by itself.
+  if (refused == EOWNERDEAD) refused = pthread_mutex_consistent(&header_.mutex);
+  is_kept_by_another_.store(refused != 0, std::memory_order_relaxed);
+  if (refused != 0) lock_timeouts_.fetch_add(1, std::memory_order_relaxed);
+  return refused == 0;
+}
 
 std::uint64_t this_machine() {
   static const std::uint64_t machine = [] {
@@ -198,7 +224,7 @@ std::optional<EntryPlace> EntryTable::find(const EntryKey& key) const {
   if (kind_of(state) != kReady || slot->key != key) return std::nullopt;
   const EntryPlace place{
       static_cast<std::uint64_t>(slot - slots_.data()), slot->offset.load(std::memory_order_relaxed),
-      slot->length.load(std::memory_order_relaxed), slot->crc.load(std::memory_order_relaxed)};
+      slot->length.load(std::memory_order_relaxed), slot->crc.load(std::memory_order_relaxed), state};
   std::atomic_thread_fence(std::memory_order_acquire);
   if (slot->state.load(std::memory_order_relaxed) != state) return std::nullopt;
   // The file may be damaged: nothing outside the area is an entry.
@@ -218,7 +244,8 @@ std::expected<EntryTable::Claim, EntryTable::Refusal> EntryTable::claim(const En
   if (is_new && header_.has_spares == 0 &&
       header_.used_bytes.load() + round_up(length, kAlignment) > header_.capacity_bytes)
     return std::unexpected(Refusal::kNoRoom);
-  const Locked lock(header_.mutex);
+  const Locked lock(*this);
+  if (!lock) return std::unexpected(Refusal::kNoRoom);
   return claim_locked(key, length, back);
 }
 
@@ -270,18 +297,21 @@ std::optional<EntryTable::RoomTaken> EntryTable::take_room(std::uint64_t length,
   return RoomTaken{begin, end - begin};
 }
 
-void EntryTable::publish(const Claim& claim, std::uint32_t crc) {
+std::uint32_t EntryTable::publish(const Claim& claim, std::uint32_t crc) {
   Slot& slot = slots_[claim.slot];
   slot.crc.store(crc, std::memory_order_relaxed);
   header_.entries.fetch_add(1);
-  slot.state.store(next_state(slot.state.load(std::memory_order_relaxed), kReady), std::memory_order_release);
+  const std::uint32_t state = next_state(slot.state.load(std::memory_order_relaxed), kReady);
+  slot.state.store(state, std::memory_order_release);
+  return state;
 }
 
 void EntryTable::give_up(const Claim& claim) {
-  const Locked lock(header_.mutex);
+  const Locked lock(*this);
   Slot& slot = slots_[claim.slot];
   const auto place = std::ranges::find(header_.spares, 0u, &Header::Spare::room);
-  if (place != std::end(header_.spares)) {
+  // Without the mutex the room stays with the slot, which is nobody else's until its state says so.
+  if (lock && place != std::end(header_.spares)) {
     const std::uint64_t room = std::exchange(slot.room, 0);  // before it is anybody else's
     place->offset = slot.offset.load(std::memory_order_relaxed);
     place->room = room;
@@ -292,7 +322,8 @@ void EntryTable::give_up(const Claim& claim) {
 }
 
 std::uint32_t EntryTable::agree(std::uint64_t on, std::uint32_t mine) {
-  const Locked lock(header_.mutex);
+  const Locked lock(*this);
+  if (!lock) return mine;
   for (Header::Agreed& agreed : header_.agreed) {
     if (agreed.number == 0) agreed = {on, mine};
     if (agreed.on == on) return static_cast<std::uint32_t>(agreed.number);

@@ -3,7 +3,8 @@
 // Entries are added and, while somebody may read them, not moved: readers need no lock. Whoever adds one
 // claims its place under a mutex, writes the bytes outside it, and then publishes. A process may be killed
 // at any of these points: the mutex is robust, and a claim whose owner is gone is taken over, with its
-// room, by the next who has the same entry.
+// room, by the next who has the same entry. A process may also be stopped at any of them: nobody waits long
+// for the mutex, and what cannot be added meanwhile is refused.
 #pragma once
 
 #include <pthread.h>
@@ -23,6 +24,7 @@ namespace penstock {
 struct EntryPlace {
   std::uint64_t slot = 0, offset = 0, length = 0;
   std::uint32_t crc = 0;
+  std::uint32_t state = 0;  // another where the entry is replaced
 };
 
 class EntryTable {
@@ -59,7 +61,8 @@ class EntryTable {
   // `back`: a range of the area is about to be used for the first time; false: it cannot be.
   using Back = std::function<bool(std::uint64_t offset, std::uint64_t bytes)>;
   std::expected<Claim, Refusal> claim(const EntryKey& key, std::uint64_t length, const Back& back);
-  void publish(const Claim& claim, std::uint32_t crc);
+  // The state that the entry now has.
+  std::uint32_t publish(const Claim& claim, std::uint32_t crc);
   // The bytes could not be written. Its room goes to whoever comes next.
   void give_up(const Claim& claim);
   // An entry that is damaged, or of something that has changed: as if it were not there. False: another
@@ -80,10 +83,14 @@ class EntryTable {
   void set_capacity(std::uint64_t bytes);
   // The machine that has it mapped; another's processes cannot be asked whether they live.
   std::uint64_t machine() const;
+  // How often this process did without the mutex because another kept it.
+  std::uint64_t lock_timeouts() const { return lock_timeouts_.load(std::memory_order_relaxed); }
 
  private:
   struct Header;
   struct Slot;
+  class Locked;
+  bool lock();
   Slot* slot_of(const EntryKey& key) const;  // the one that has it, or the empty one it belongs in
   std::expected<Claim, Refusal> claim_locked(const EntryKey& key, std::uint64_t length, const Back& back);
   struct RoomTaken {
@@ -96,6 +103,8 @@ class EntryTable {
   Header& header_;
   const std::span<Slot> slots_;
   const Ways ways_;
+  std::atomic<bool> is_kept_by_another_ = false;  // the mutex: it is not waited for again until it was free
+  std::atomic<std::uint64_t> lock_timeouts_ = 0;
 };
 
 // A number of the running system's own, another after every start; and of the processes that can see each

@@ -19,7 +19,7 @@ struct Bytes {
         data(std::make_unique_for_overwrite<std::byte[]>(size_)) {}
   std::uint64_t size;
   std::unique_ptr<std::byte[]> data;
-  std::atomic<std::uint32_t> checked{0};
+  std::atomic<std::uint64_t> mark{0};
 };
 
 class LruTier final : public CacheTier {
@@ -32,7 +32,7 @@ class LruTier final : public CacheTier {
     if (found == entries_.end()) return std::nullopt;
     by_use_.splice(by_use_.begin(), by_use_, found->second);
     const std::shared_ptr<Bytes>& bytes = found->second->bytes;
-    return Found{{bytes->data.get(), bytes->size}, bytes, &bytes->checked};
+    return Found{{bytes->data.get(), bytes->size}, bytes, {bytes->mark, 0}};
   }
 
   bool has(const EntryKey& key) const override {
@@ -40,12 +40,21 @@ class LruTier final : public CacheTier {
     return entries_.contains(key);
   }
 
-  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room&) override {
+  std::optional<std::uint32_t> marked_at(const EntryKey& key) const override {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) return std::nullopt;
+    return EntryMark(found->second->bytes->mark, 0).moment();
+  }
+
+  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room&,
+                    std::uint32_t moment) override {
     if (has(key)) return Added::kTaken;
     if (bytes > capacity_) return Added::kNoRoom;
     auto entry = std::make_shared<Bytes>(bytes);
     if (auto filled = fill({entry->data.get(), bytes}); !filled)
       return std::unexpected(std::move(filled).error());
+    EntryMark(entry->mark, 0).set(moment);
     const std::lock_guard lock(mutex_);
     if (entries_.contains(key)) return Added::kTaken;
     while (used_ + bytes > capacity_) drop(std::prev(by_use_.end()));

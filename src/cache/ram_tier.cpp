@@ -12,6 +12,7 @@
 #include "base/checked_math.h"
 #include "base/machine.h"
 #include "cache/entry_table.h"
+#include "cache/lock_warning.h"
 #include "cache/shared_file.h"
 
 namespace penstock {
@@ -41,11 +42,12 @@ struct Stripe {
         memory(file ? file->bytes() : MutableBytes(block.data(), block.size())),
         table(memory.first(table_bytes), {false, kSlab}),
         area(memory.subspan(table_bytes)),
-        checked(std::make_unique<std::atomic<std::uint32_t>[]>(table.slots())) {}
+        marks(std::make_unique<std::atomic<std::uint64_t>[]>(table.slots())) {}
 
   std::uint64_t free_bytes() const {
     return table.capacity_bytes() - std::min(table.capacity_bytes(), table.used_bytes());
   }
+  bool is_lost() const { return file && file->is_lost(); }
   std::uint64_t used_bytes() const { return memory.size() - area.size() + table.used_bytes(); }
 
   const std::unique_ptr<SharedFile> file;
@@ -53,7 +55,7 @@ struct Stripe {
   const MutableBytes memory;
   EntryTable table;
   const MutableBytes area;
-  const std::unique_ptr<std::atomic<std::uint32_t>[]> checked;
+  const std::unique_ptr<std::atomic<std::uint64_t>[]> marks;
 };
 
 using Stripes = std::vector<std::unique_ptr<Stripe>>;
@@ -66,9 +68,18 @@ class RamTier final : public CacheTier {
   std::optional<Found> find(const EntryKey& key, const Room&) override {
     for (std::size_t turn = 0; turn < stripes_.size(); ++turn) {
       const Stripe& stripe = stripe_of(key, turn);
-      if (const auto place = stripe.table.find(key))
+      if (const auto place = stripe.table.find(key); place && !stripe.is_lost())
         return Found{stripe.area.subspan(place->offset, place->length), nullptr,
-                     &stripe.checked[place->slot]};
+                     {stripe.marks[place->slot], place->state}};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::uint32_t> marked_at(const EntryKey& key) const override {
+    for (std::size_t turn = 0; turn < stripes_.size(); ++turn) {
+      const Stripe& stripe = stripe_of(key, turn);
+      if (const auto place = stripe.table.find(key))
+        return EntryMark(stripe.marks[place->slot], place->state).moment();
     }
     return std::nullopt;
   }
@@ -78,21 +89,25 @@ class RamTier final : public CacheTier {
                                [&](const auto& stripe) { return stripe->table.find(key).has_value(); });
   }
 
-  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room) override {
+  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room,
+                    std::uint32_t moment) override {
     if (is_refused()) return Added::kNoRoom;
     for (std::size_t turn = 0; turn < stripes_.size(); ++turn) {
       Stripe& stripe = stripe_of(key, turn);
       const auto claim =
           stripe.table.claim(key, bytes, [this](std::uint64_t, std::uint64_t more) { return is_free(more); });
       if (!claim && claim.error() == EntryTable::Refusal::kTaken) return Added::kTaken;
-      if (!claim) continue;
+      if (!claim) {
+        lock_warning_.look_at(stripe.table, warn_);
+        continue;
+      }
       const auto written = write(stripe, stripe.area.subspan(claim->offset, bytes), fill, room);
       if (!written || !*written) {
         stripe.table.give_up(*claim);
         if (written) return Added::kNoRoom;
         return std::unexpected(written.error());
       }
-      stripe.table.publish(*claim, 0);
+      EntryMark(stripe.marks[claim->slot], stripe.table.publish(*claim, 0)).set(moment);
       return Added::kYes;
     }
     return Added::kNoRoom;
@@ -132,6 +147,7 @@ class RamTier final : public CacheTier {
       all.capacity_bytes += stripe->memory.size();
       all.used_bytes += stripe->used_bytes();
       all.entries += stripe->table.entries();
+      all.lock_timeouts += stripe->table.lock_timeouts();
     }
     return all;
   }
@@ -185,6 +201,7 @@ class RamTier final : public CacheTier {
   const Warn warn_;
   std::atomic<std::int64_t> refused_until_{0};
   std::once_flag warned_;
+  LockWarning lock_warning_;
 };
 
 std::uint64_t table_bytes(std::uint64_t capacity, std::uint64_t entries) {

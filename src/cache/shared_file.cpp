@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "cache/descriptor.h"
+#include "cache/file_lock.h"
 
 namespace penstock {
 namespace {
@@ -29,6 +29,10 @@ bool is_still_there(int fd, const std::string& path) {
          mine.st_dev == named.st_dev;
 }
 
+std::unexpected<Error> kept_locked(const std::string& path) {
+  return fail(ErrorCode::kIo, "another process has it locked and does not go on (is it stopped?)", at_path(path));
+}
+
 bool has_bytes(int fd, std::uint64_t bytes) {
   struct stat status{};
   return fstat(fd, &status) == 0 && static_cast<std::uint64_t>(status.st_size) == bytes;
@@ -36,25 +40,26 @@ bool has_bytes(int fd, std::uint64_t bytes) {
 
 }  // namespace
 
-SharedFile::SharedFile(std::string path, int fd, std::byte* data, std::uint64_t size, bool removed_by_last)
+SharedFile::SharedFile(std::string path, Descriptor file, std::byte* data, std::uint64_t size, bool removed_by_last)
     : path_(std::move(path)),
-      fd_(fd),
+      file_(std::move(file)),
       data_(data),
       size_(size),
       removed_by_last_(removed_by_last),
+      guard_(data, size),
       process_(getpid()) {}
 
 Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, std::uint64_t bytes,
                                                        bool removed_by_last, const Prepare& prepare) {
   for (int attempt = 0; attempt < kOpenTries; ++attempt) {
-    Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (file.get() < 0) return system_failure("cannot open", path);
-    const bool is_alone = flock(file.get(), LOCK_EX | LOCK_NB) == 0;
-    if (!is_alone && flock(file.get(), LOCK_SH) != 0) return system_failure("cannot lock", path);
+    auto opened = open_own_file(path);
+    if (!opened) return std::unexpected(std::move(opened).error());
+    Descriptor file = std::move(*opened);
+    const FileLock lock = lock_alone_or_shared(file);
+    if (lock == FileLock::kNone) return kept_locked(path);
+    const bool is_alone = lock == FileLock::kAlone;
     struct stat status{};
     if (fstat(file.get(), &status) != 0) return system_failure("cannot look at it", path);
-    if (status.st_uid != geteuid() || !S_ISREG(status.st_mode))
-      return fail(ErrorCode::kNoAccess, "is not a plain file of this user", at_path(path));
     if (!is_still_there(file.get(), path)) continue;
     const bool is_resized = static_cast<std::uint64_t>(status.st_size) != bytes;
     if (is_alone && is_resized &&
@@ -74,32 +79,33 @@ Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, 
       return failure;
     }
     std::unique_ptr<SharedFile> shared(
-        new SharedFile(path, file.release(), static_cast<std::byte*>(address), bytes, removed_by_last));
+        new SharedFile(path, std::move(file), static_cast<std::byte*>(address), bytes, removed_by_last));
     if (!is_alone) return shared;
     PENSTOCK_CHECK(prepare(*shared));
     // Between the two locks another may have it alone, and remove it or make it another size.
-    if (flock(shared->fd_, LOCK_SH) != 0) return system_failure("cannot lock", path);
-    if (is_still_there(shared->fd_, path) && has_bytes(shared->fd_, bytes)) return shared;
+    if (!lock_shared(shared->file_)) return kept_locked(path);
+    if (is_still_there(shared->file_.get(), path) && has_bytes(shared->file_.get(), bytes)) return shared;
   }
   return fail(ErrorCode::kIo, "is removed again and again", at_path(path));
 }
 
 SharedFile::~SharedFile() {
-  munmap(data_, size_);
-  if (removed_by_last_ && process_ == getpid() && flock(fd_, LOCK_EX | LOCK_NB) == 0 &&
-      is_still_there(fd_, path_))
+  if (removed_by_last_ && process_ == getpid() && flock(file_.get(), LOCK_EX | LOCK_NB) == 0 &&
+      is_still_there(file_.get(), path_))
     unlink(path_.c_str());
-  close(fd_);
+  munmap(data_, size_);
 }
 
 Status SharedFile::write(std::uint64_t offset, ConstBytes bytes) const {
-  errno = write_whole(fd_, bytes, offset);
+  if (is_lost() || !has_bytes(file_.get(), size_))
+    return fail(ErrorCode::kChanged, "was cut short while in use", at_path(path_));
+  errno = write_whole(file_.get(), bytes, offset);
   if (errno == 0) return {};
   return system_failure(fmt::format("cannot write {} bytes", bytes.size()), path_);
 }
 
 Status SharedFile::make_empty(std::uint64_t backed_bytes) const {
-  if (ftruncate(fd_, 0) != 0 || ftruncate(fd_, static_cast<off_t>(size_)) != 0)
+  if (ftruncate(file_.get(), 0) != 0 || ftruncate(file_.get(), static_cast<off_t>(size_)) != 0)
     return system_failure("cannot empty it", path_);
   return back(backed_bytes);
 }
@@ -107,10 +113,10 @@ Status SharedFile::make_empty(std::uint64_t backed_bytes) const {
 Status SharedFile::back(std::uint64_t bytes) const {
   int error = 0;
   do {
-    error = posix_fallocate(fd_, 0, static_cast<off_t>(bytes));
+    error = posix_fallocate(file_.get(), 0, static_cast<off_t>(bytes));
   } while (error == EINTR);
   if (error == 0) return {};
-  if (ftruncate(fd_, 0) != 0) unlink(path_.c_str());
+  if (ftruncate(file_.get(), 0) != 0) unlink(path_.c_str());
   errno = error;
   return system_failure(fmt::format("no room for {} bytes", bytes), path_);
 }
@@ -121,8 +127,10 @@ std::size_t remove_abandoned(const std::string& folder, const std::string& prefi
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     if (!entry.path().filename().string().starts_with(prefix)) continue;
     const std::string path = entry.path().string();
-    const Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-    if (file.get() < 0 || flock(file.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    const Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat status{};
+    if (file.get() < 0 || fstat(file.get(), &status) != 0 || status.st_uid != geteuid()) continue;
+    if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) continue;
     if (is_still_there(file.get(), path) && unlink(path.c_str()) == 0) ++removed;
   }
   return removed;

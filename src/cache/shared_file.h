@@ -12,6 +12,8 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "cache/descriptor.h"
+#include "cache/mapping_guard.h"
 #include "penstock/result.h"
 
 namespace penstock {
@@ -27,6 +29,8 @@ class SharedFile {
   SharedFile(const SharedFile&) = delete;
 
   MutableBytes bytes() const { return {data_, size_}; }
+  // Somebody has cut it short; what is missing reads as zeros.
+  bool is_lost() const { return guard_.is_lost(); }
 
   // While nobody else has it. All of it is zero; of the beginning the system has so many bytes at hand.
   Status make_empty(std::uint64_t backed_bytes) const;
@@ -35,17 +39,18 @@ class SharedFile {
   Status back(std::uint64_t bytes) const;
 
   // Into the file, and so into everybody's mapping. Where the system has no page for it, this is where it
-  // says so: writing to the mapping would be a crash.
+  // says so: writing to the mapping would be a crash. Fails where the file was cut short.
   Status write(std::uint64_t offset, ConstBytes bytes) const;
 
  private:
-  SharedFile(std::string path, int fd, std::byte* data, std::uint64_t size, bool removed_by_last);
+  SharedFile(std::string path, Descriptor file, std::byte* data, std::uint64_t size, bool removed_by_last);
 
   const std::string path_;
-  const int fd_;
+  const Descriptor file_;
   std::byte* const data_;
   const std::uint64_t size_;
   const bool removed_by_last_;
+  const MappingGuard guard_;
   const int process_;  // a fork has the same lock, which is not its own to give up
 };
 

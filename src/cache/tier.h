@@ -16,6 +16,26 @@
 
 namespace penstock {
 
+// When this process last found that an entry is like its object: a moment, of which later ones are larger
+// numbers; 0: never. Whoever replaces the entry undoes it.
+class EntryMark {
+ public:
+  // `state`: another where the entry is replaced.
+  EntryMark(std::atomic<std::uint64_t>& word, std::uint32_t state) : word_(&word), state_(state) {}
+
+  std::uint32_t moment() const {
+    const std::uint64_t word = word_->load(std::memory_order_relaxed);
+    return static_cast<std::uint32_t>(word) == state_ ? static_cast<std::uint32_t>(word >> 32) : 0;
+  }
+  void set(std::uint32_t moment) const {
+    word_->store(std::uint64_t{moment} << 32 | state_, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::uint64_t>* word_;
+  std::uint32_t state_;
+};
+
 class CacheTier {
  public:
   virtual ~CacheTier() = default;
@@ -26,12 +46,13 @@ class CacheTier {
   struct Found {
     ConstBytes bytes;                  // head and all
     std::shared_ptr<const void> held;  // what keeps them there; nothing: they stay as long as the tier
-    // To note who of this process has compared the entry with its object.
-    std::atomic<std::uint32_t>* checked = nullptr;
+    EntryMark mark;
   };
   // Nothing: it is not there, or its bytes turned out to be damaged.
   virtual std::optional<Found> find(const EntryKey& key, const Room& room) = 0;
   virtual bool has(const EntryKey& key) const = 0;
+  // The moment of the entry's mark; nothing where it is not there.
+  virtual std::optional<std::uint32_t> marked_at(const EntryKey& key) const = 0;
 
   // It will be looked for soon.
   virtual void expect(const EntryKey&) const {}
@@ -42,9 +63,10 @@ class CacheTier {
     kTaken,   // it is there, or somebody is at it
   };
   // `fill` is called with `bytes` bytes of memory once there is room; where it fails, so does this, and the
-  // room is kept for the next try.
+  // room is kept for the next try. `moment`: of the mark that the entry then has.
   using Fill = std::function<Status(MutableBytes)>;
-  virtual Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room) = 0;
+  virtual Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room,
+                            std::uint32_t moment = 0) = 0;
   // Adds an entry, head and all, that another tier has.
   virtual Added copy(const EntryKey&, ConstBytes) { return Added::kNoRoom; }
   // All entries, place by place: the key of the entry that is there, if any.

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -74,7 +75,11 @@ void TierCopy::Shared::copy_entries(std::uint64_t request, const std::stop_token
     const auto key = memory.key_at(place);
     if (!key || disk.has(*key)) continue;
     const auto entry = memory.find(*key, none);
-    if (entry && disk.copy(*key, entry->bytes) == CacheTier::Added::kYes) ++copied;
+    if (!entry || entry->bytes.size() < sizeof(EntryHead)) continue;
+    EntryHead head;
+    std::memcpy(&head, entry->bytes.data(), sizeof head);
+    if (head.stays_in_memory != 0) continue;
+    if (disk.copy(*key, entry->bytes) == CacheTier::Added::kYes) ++copied;
   }
 }
 

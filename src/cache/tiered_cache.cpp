@@ -81,14 +81,26 @@ bool TieredCache::has(const EntryKey& key) const {
   return false;
 }
 
+std::optional<std::uint32_t> TieredCache::marked_at(const EntryKey& key) const {
+  for (const CacheTierPtr& tier : tiers_)
+    if (const auto moment = tier->marked_at(key)) return moment;
+  return std::nullopt;
+}
+
+void TieredCache::warn_of_no_version(const std::string& message) const {
+  if (!has_warned_.exchange(true) && options_.warn) options_.warn(message);
+}
+
 void TieredCache::expect(const EntryKey& key) const {
   for (const CacheTierPtr& tier : tiers_) tier->expect(key);
 }
 
 Result<bool> TieredCache::add(const EntryKey& key, std::uint64_t bytes, const CacheTier::Fill& fill,
-                              const CacheTier::Room& room) const {
-  for (const CacheTierPtr& tier : tiers_) {
-    const auto added = tier->add(key, bytes, fill, room);
+                              const CacheTier::Room& room, const Keeping& keeping) const {
+  for (std::size_t i = 0; i < tiers_.size(); ++i) {
+    const bool is_disk = i > 0 || options_.ram_bytes == 0;
+    if (keeping.stays_in_memory && is_disk) break;
+    const auto added = tiers_[i]->add(key, bytes, fill, room, keeping.moment);
     if (!added) return std::unexpected(added.error());
     if (*added != CacheTier::Added::kNoRoom) return *added == CacheTier::Added::kYes;
   }

@@ -36,9 +36,16 @@ class TieredCache final : public Cache {
   bool has(const EntryKey& key) const;
   // It will be looked for soon, where a tier can make use of that.
   void expect(const EntryKey& key) const;
+  // The moment of the entry's mark, where it is found first; nothing: it is not there.
+  std::optional<std::uint32_t> marked_at(const EntryKey& key) const;
+  // How an entry is kept: the moment of its mark, and whether it may go to disk.
+  struct Keeping {
+    std::uint32_t moment = 0;
+    bool stays_in_memory = false;
+  };
   // True: it is in now.
   Result<bool> add(const EntryKey& key, std::uint64_t bytes, const CacheTier::Fill& fill,
-                   const CacheTier::Room& room) const;
+                   const CacheTier::Room& room, const Keeping& keeping) const;
   void withdraw(const EntryKey& key) const;
   // Of this process's part of all tiers.
   std::uint64_t free_bytes() const;
@@ -47,6 +54,8 @@ class TieredCache final : public Cache {
   // A loader begins to keep these entries; an epoch of it ended, or it was closed.
   void add_wanted(std::shared_ptr<WantedEntries> wanted) const;
   void look_again() const;
+  // Passes a message on, the first time.
+  void warn_of_no_version(const std::string& message) const;
   // What is cached there, in words, for people who look at a folder later.
   void note(const std::string& words) const;
 
@@ -60,6 +69,7 @@ class TieredCache final : public Cache {
   mutable std::mutex mutex_;  // of making the tiers; afterwards they are only read
   bool is_prepared_ = false, is_charged_ = false;
   std::uint32_t processes_ = 1;
+  mutable std::atomic<bool> has_warned_ = false;
   std::vector<CacheTierPtr> tiers_;
   std::unique_ptr<TierCopy> copy_;  // where there is memory and disk; its thread uses the tiers
 };

@@ -152,7 +152,7 @@ Result<bool> ChunkAssembler::try_need(std::uint64_t position, Need& need) {
         return std::unexpected(std::move(error));
       }
       const std::uint64_t cost_ns = cost_since(began);
-      shelf.publish(need.chunk);
+      shelf.publish(need.chunk, version_);
       if (!is_missing_) keep_copy(need.chunk, claim->bytes, cost_ns);
       break;
     }
@@ -173,7 +173,7 @@ Result<ConstBytes> ChunkAssembler::read(const ChunkedArray& array, const ObjectR
       if (!*taken) return std::unexpected(std::move(*taken).error());
       held_ = std::move((*taken)->memory);
       where_.length = static_cast<std::int64_t>((*taken)->bytes.size());
-      version_ = {};  // a server's, which is not asked again
+      version_ = (*taken)->version;
       clock_.mark(Stage::kRead, (*taken)->bytes.size());
       return (*taken)->bytes;
     }
@@ -186,7 +186,7 @@ Result<ConstBytes> ChunkAssembler::read(const ChunkedArray& array, const ObjectR
       ahead != nullptr ? ahead->read(array.store(), wanted, room) : array.store().read(wanted, room);
   if (!got) return std::unexpected(got.error());
   where_.length = static_cast<std::int64_t>(got->bytes.size());
-  version_ = array.store().reads_ahead() > 0 ? ObjectVersion{} : got->version;
+  version_ = got->version;
   clock_.mark(Stage::kRead, got->bytes.size());
   return ConstBytes(got->bytes);
 }

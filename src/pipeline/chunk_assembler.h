@@ -68,7 +68,7 @@ class ChunkAssembler final : private PotBorrower {
   Result<bool> try_need(std::uint64_t position, Need& need);
   // From the cache, or into it: false where it is not there, or has no room.
   Result<bool> use_kept(const Need& need);
-  Result<SampleCache::Subject> subject_of(const ChunkId& chunk) const;
+  ReadAhead* ahead() const;
   Result<bool> keep_and_use(const Need& need);
   void keep_copy(const ChunkId& chunk, ConstBytes decoded, std::uint64_t cost_ns);
   Result<ConstBytes> find_or_read(const ChunkId& chunk, const ObjectRead& wanted);

@@ -8,26 +8,19 @@
 
 namespace penstock {
 
-// A server is not asked whether the object is still what it was, so where it stands need not be known.
-Result<SampleCache::Subject> ChunkAssembler::subject_of(const ChunkId& chunk) const {
-  if (source_.chunked_arrays()[chunk.array]->store().reads_ahead() > 0) return cache_->subject(chunk, {});
-  const auto place = place_of(chunk);
-  if (!place) return std::unexpected(place.error());
-  return cache_->subject(chunk, place->read.key);
-}
+ReadAhead* ChunkAssembler::ahead() const { return upcoming_ ? upcoming_->ahead() : nullptr; }
 
 Result<bool> ChunkAssembler::use_kept(const Need& need) {
   if (!cache_->has(need.chunk)) {
     clock_.cache().misses.add(1);
     return false;
   }
-  const auto subject = subject_of(need.chunk);
-  if (!subject) return std::unexpected(subject.error());
-  const auto kept = cache_->find(*subject, room_for_kept_, clock_.cache());
+  const SampleCache::Subject subject = cache_->subject(need.chunk);
+  const auto kept = cache_->find(subject, room_for_kept_, clock_.cache(), ahead());
   if (!kept) return false;
   const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
   if (kept->bytes.size() != array.chunk_bytes(need.chunk.number)) {
-    cache_->withdraw(*subject);
+    cache_->withdraw(subject);
     return false;
   }
   kept_ = kept->held;
@@ -38,45 +31,43 @@ Result<bool> ChunkAssembler::use_kept(const Need& need) {
 
 // Decoded where it is kept, and used from there.
 Result<bool> ChunkAssembler::keep_and_use(const Need& need) {
-  const auto subject = subject_of(need.chunk);
-  if (!subject) return std::unexpected(subject.error());
+  const SampleCache::Subject subject = cache_->subject(need.chunk);
   bool is_used = false;
   const auto make = [&](MutableBytes bytes, EntryHead& head) -> Status {
     const Clock::time_point began = Clock::now();
     PENSTOCK_CHECK(decode_into(need.chunk, bytes));
     head.cost_ns = cost_since(began);
-    head.object_bytes = version_.size;
-    head.modified_ns = version_.modified_ns;
+    set_version(head, version_);
     PENSTOCK_CHECK(scatter_all(need, bytes, 0));
     is_used = true;
     // What is not there is made as quickly as it is found.
     return is_missing_ ? fail(ErrorCode::kNotFound, "missing") : Status{};
   };
   const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
-  const auto added = cache_->add(*subject, {}, array.chunk_bytes(need.chunk.number), make, room_for_kept_);
+  const auto added = cache_->add(subject, {}, array.chunk_bytes(need.chunk.number), make, room_for_kept_);
   if (is_used || (!added && added.error().code == ErrorCode::kNoMemory)) return is_used;
   return added;
 }
 
 void ChunkAssembler::keep_copy(const ChunkId& chunk, ConstBytes decoded, std::uint64_t cost_ns) {
   if (cache_ == nullptr || !cache_->keeps_decoded_chunks()) return;
-  const auto subject = subject_of(chunk);
-  if (!subject) return;
+  const SampleCache::Subject subject = cache_->subject(chunk);
   const auto copy = [&](MutableBytes bytes, EntryHead& head) -> Status {
     std::ranges::copy(decoded, bytes.begin());
     head.cost_ns = cost_ns;
     return {};
   };
   // Whether it could be kept or not, it is here.
-  (void)cache_->add(*subject, version_, decoded.size(), copy, room_for_kept_);
+  (void)cache_->add(subject, version_, decoded.size(), copy, room_for_kept_);
 }
 
 Result<ConstBytes> ChunkAssembler::find_or_read(const ChunkId& chunk, const ObjectRead& wanted) {
   const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
   if (cache_ == nullptr || cache_->keeps_decoded_chunks()) return read(array, wanted);
-  const SampleCache::Subject subject = cache_->subject(chunk, wanted.key);
-  if (const auto kept = cache_->find(subject, room_for_kept_, clock_.cache())) {
+  const SampleCache::Subject subject = cache_->subject(chunk);
+  if (const auto kept = cache_->find(subject, room_for_kept_, clock_.cache(), ahead())) {
     kept_ = kept->held;
+    version_ = version_of(kept->head);
     where_ = {wanted.key, static_cast<std::int64_t>(wanted.range.offset),
               static_cast<std::int64_t>(kept->bytes.size()), -1};
     clock_.mark(Stage::kRead, kept->bytes.size());

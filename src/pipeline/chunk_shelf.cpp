@@ -25,6 +25,19 @@ SampleUse ChunkShelf::start_walk() {
   return {latest_due_ + 1, ++walks_};
 }
 
+void ChunkShelf::drop_changed(const IsCurrent& is_current) {
+  const std::lock_guard lock(mutex_);
+  for (auto found = entries_.begin(); found != entries_.end();) {
+    Entry& entry = found->second;
+    if (!entry.is_ready || entry.holders > 0 || is_current(found->first, entry.version)) {
+      ++found;
+      continue;
+    }
+    unrank(entry);
+    remove(found++);
+  }
+}
+
 void ChunkShelf::end_walk(std::uint64_t walk) {
   const std::lock_guard lock(mutex_);
   uses_.forget_walk(walk);
@@ -233,10 +246,11 @@ void ChunkShelf::remove(std::unordered_map<ChunkId, Entry>::iterator entry) {
   entries_.erase(entry);
 }
 
-void ChunkShelf::publish(const ChunkId& chunk) {
+void ChunkShelf::publish(const ChunkId& chunk, const ObjectVersion& version) {
   {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_.at(chunk);
+    entry.version = version;
     entry.is_ready = true;
     decoding_bytes_ -= entry.memory.size;
     ++changes_;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,7 @@
 #include "pipeline/open_sample.h"
 #include "plan/chunk_id.h"
 #include "plan/chunk_uses.h"
+#include "store/store.h"
 
 namespace penstock {
 
@@ -60,6 +62,9 @@ class ChunkShelf {
   // A new epoch begins to walk through its samples: what failed is forgotten, and tried again. The
   // number that its samples have as `walk`, and when the first of them is due.
   SampleUse start_walk();
+  // Drops those whose objects have changed, unless somebody is at work with them.
+  using IsCurrent = std::function<bool(const ChunkId&, const ObjectVersion&)>;
+  void drop_changed(const IsCurrent& is_current);
   // It comes no further: what it planned is forgotten. Its chunks stay while there is room.
   void end_walk(std::uint64_t walk);
 
@@ -88,7 +93,8 @@ class ChunkShelf {
 
   // Fails as the chunk did before.
   Result<ChunkClaim> claim(const SampleUse& sample, const ChunkId& chunk, const ChunkNeed& need);
-  void publish(const ChunkId& chunk);
+  // `version`: of the object that it was decoded from.
+  void publish(const ChunkId& chunk, const ObjectVersion& version = {});
   // Damage is remembered until the next epoch begins, so that others need not find out for themselves.
   void fail(const ChunkId& chunk, const Error& error);
   void release(const ChunkId& chunk);
@@ -130,6 +136,7 @@ class ChunkShelf {
   };
   struct Entry {
     Memory memory;
+    ObjectVersion version;
     bool is_ready = false;
     unsigned holders = 0;
     Rank rank{};

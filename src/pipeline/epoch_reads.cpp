@@ -1,8 +1,12 @@
 #include "pipeline/epoch_reads.h"
 
+#include <atomic>
+
 namespace penstock {
 
 void EpochReads::start(std::shared_ptr<const EpochOrder> order, const RankSlice& slice) {
+  static std::atomic<std::uint64_t> last{0};
+  epoch = ++last;
   if (streams) streams->start();
   if (upcoming) upcoming->start(std::move(order), slice);
 }

@@ -19,7 +19,9 @@ struct EpochReads {
   const SampleCache* cache = nullptr;
   std::uint64_t prefetch = UINT64_MAX;  // batches ahead that the memory for reading is enough for
 
-  SharedReads shared() const { return {streams.get(), upcoming.get(), cache}; }
+  std::uint64_t epoch = 0;              // of this process; each that is started has its own
+
+  SharedReads shared() const { return {streams.get(), upcoming.get(), cache, epoch}; }
   void start(std::shared_ptr<const EpochOrder> order, const RankSlice& slice);
   // A batch begins to be made; it is delivered, or given up.
   void open_batch(const PositionRange& range, BatchContents& contents);

@@ -129,7 +129,15 @@ void LoaderCore::close() {
   options_.cache.reset();
 }
 
+// A worker that waits for its own loader waits for itself.
+Status LoaderCore::check_not_inside_map(const char* what) const {
+  const std::lock_guard lock(mutex_);
+  if (!engine_ || !engine_->scheduler.runs_here()) return {};
+  return bad_option(fmt::format("{} inside a Map of the same loader: the loader waits for the Map to end", what));
+}
+
 Status LoaderCore::set_ranks(std::uint32_t rank, std::uint32_t world_size, std::uint32_t local_ranks) {
+  PENSTOCK_CHECK(check_not_inside_map("iter(loader)"));
   PENSTOCK_CHECK(check_ranks(rank, world_size));
   const std::lock_guard starting(starting_);
   std::vector<Ended> ended;
@@ -167,6 +175,7 @@ Status LoaderCore::check_carries_one_more(const Engine& engine) const {
 }
 
 Result<std::shared_ptr<EpochRecord>> LoaderCore::start_epoch() {
+  PENSTOCK_CHECK(check_not_inside_map("iter(loader)"));
   const std::lock_guard starting(starting_);
   auto engine = current_engine();
   if (!engine) return std::unexpected(std::move(engine).error());
@@ -241,6 +250,7 @@ void LoaderCore::close_epoch(EpochRecord& record) {
 
 Result<Epoch::Next> LoaderCore::next(const std::shared_ptr<EpochRecord>& record, Batch& out,
                                      std::chrono::milliseconds patience) {
+  PENSTOCK_CHECK(check_not_inside_map("next(iterator)"));
   std::shared_ptr<Engine> engine;
   {
     const std::lock_guard lock(mutex_);
@@ -417,6 +427,7 @@ Status LoaderCore::check_state(const LoaderState& state) const {
 }
 
 Status LoaderCore::load_state(const LoaderState& state) {
+  PENSTOCK_CHECK(check_not_inside_map("load_state_dict()"));
   const std::lock_guard starting(starting_);
   std::vector<Ended> ended;
   {

@@ -73,6 +73,7 @@ class LoaderCore {
   void adopt(const std::shared_ptr<Engine>& engine);
   Result<std::shared_ptr<Engine>> current_engine();
   Status check_carries_one_more(const Engine& engine) const;
+  Status check_not_inside_map(const char* what) const;
   void retire_engine();
   Ended end_epoch(EpochRecord& record);
   std::vector<Ended> end_all_epochs(const std::string& why);

@@ -75,9 +75,9 @@ void ReadAhead::want(std::uint64_t position, std::span<const ChunkId> chunks) {
   pump(lock);
 }
 
-void ReadAhead::want(std::uint64_t position, std::vector<ObjectRead> reads) {
+void ReadAhead::want(std::uint64_t position, const Store& store, std::vector<ObjectRead> reads) {
   std::unique_lock lock(mutex_);
-  for (ObjectRead& read : reads) add(position, source_.store(), std::move(read), reads.size());
+  for (ObjectRead& read : reads) add(position, store, std::move(read), reads.size());
   pump(lock);
 }
 
@@ -210,7 +210,7 @@ JoinedRead ReadAhead::next_joined(std::size_t limit) const {
   for (std::size_t i = 0; i < std::min(queue_.size(), kReadsLookedAt); ++i) {
     if (queue_[i]->store != queue_.front()->store) break;
     const ByteRange& range = queue_[i]->read.range;
-    if (i == 0 && (range.from_end || range.length == ByteRange::kToTheEnd)) return {queue_[i]->read, {0}};
+    if (i == 0 && (queue_[i]->read.only_version || range.from_end || range.length == ByteRange::kToTheEnd)) return {queue_[i]->read, {0}};
     wanted.push_back(queue_[i]->read);
     if (range.length != ByteRange::kToTheEnd) bytes += range.length;
   }
@@ -258,7 +258,8 @@ void ReadAhead::start_joined(const JoinedRead& joined, std::unique_lock<std::mut
         std::unique_lock relock(mutex_);
         --in_flight_;
         expected_bytes_ -= expected;
-        if (answer) average_bytes_ = 0.9 * average_bytes_ + 0.1 * static_cast<double>(answer->bytes.size());
+        if (answer && !answer->bytes.empty())
+          average_bytes_ = 0.9 * average_bytes_ + 0.1 * static_cast<double>(answer->bytes.size());
         for (const FetchPtr& part : parts) {
           if (answer) {
             const ByteRange& wanted = part->read.range;
@@ -266,6 +267,7 @@ void ReadAhead::start_joined(const JoinedRead& joined, std::unique_lock<std::mut
             if (wanted.length != ByteRange::kToTheEnd && !wanted.from_end)
               part->bytes = part->bytes.subspan(wanted.offset - answer->offset, wanted.length);
             part->memory = *memory;
+            part->version = answer->version;
             part->state = Fetch::State::kArrived;
           } else if (answer.error().code == ErrorCode::kNoMemory) {
             part->state = Fetch::State::kRefused;
@@ -298,7 +300,7 @@ std::optional<Result<ReadAhead::Bytes>> ReadAhead::take(const ObjectRead& read) 
   fetches_.erase(Name{read.key, read.range});
   if (fetch->state == Fetch::State::kRefused) return std::nullopt;
   if (fetch->error) return Result<Bytes>(std::unexpected(*fetch->error));
-  return Result<Bytes>(Bytes{fetch->bytes, std::move(fetch->memory)});
+  return Result<Bytes>(Bytes{fetch->bytes, std::move(fetch->memory), fetch->version});
 }
 
 Result<ObjectBytes> ReadAhead::read(const Store& store, const ObjectRead& read, const Store::Room& room) {

@@ -35,6 +35,7 @@ class ReadAhead {
   struct Bytes {
     ConstBytes bytes;
     std::shared_ptr<const void> memory;
+    ObjectVersion version;  // of the object they were read from
   };
 
   // Memory comes from the area, all of it unless limit() says less.
@@ -48,7 +49,7 @@ class ReadAhead {
   void start(const PositionRange& first_batch);
   // The sample at this position needs these (positions rise).
   void want(std::uint64_t position, std::span<const ChunkId> chunks);
-  void want(std::uint64_t position, std::vector<ObjectRead> reads);
+  void want(std::uint64_t position, const Store& store, std::vector<ObjectRead> reads);
   // Gives the answer of a read that was planned, waiting for it where it is under way; nothing where
   // it was not, or cannot be, read ahead.
   std::optional<Result<Bytes>> take(const ObjectRead& read);
@@ -87,6 +88,7 @@ class ReadAhead {
     std::optional<Error> error;
     ConstBytes bytes;
     std::shared_ptr<Memory> memory;
+    ObjectVersion version;
   };
   using FetchPtr = std::shared_ptr<Fetch>;
   struct Unplaced {  // chunks whose place is not known before an index was read

@@ -15,7 +15,7 @@ constexpr int kMostSide = 1 << 24;  // of a picture
 void describe_array(EntryHead& head, const ArraySpec& spec) {
   head.has_spec = 1;
   head.dtype = spec.dtype;
-  head.rank = static_cast<std::uint16_t>(spec.shape.size());
+  head.rank = static_cast<std::uint8_t>(spec.shape.size());
   std::ranges::copy(spec.shape, head.shape.begin());
 }
 
@@ -31,7 +31,8 @@ std::optional<Program::FixedPart> kept_part(const Program& program, const Sample
 }  // namespace
 
 std::optional<SampleCache::Value> SampleWorker::find_kept(const SampleCache::Subject& subject) {
-  auto kept = shared_.cache->find(subject, room_for_kept_, clock_.cache());
+  auto kept = shared_.cache->find(
+      subject, room_for_kept_, clock_.cache(), shared_.upcoming ? shared_.upcoming->ahead() : nullptr);
   if (!kept) return kept;
   held_ = kept->held;
   clock_.mark(Stage::kRead, kept->bytes.size());

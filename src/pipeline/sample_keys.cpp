@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kFormat = 1;  // of entries: another where what is kept of a sample changes
+constexpr std::uint64_t kFormat = 2;  // of entries: another where what is kept of a sample changes
 
 EntryKey mixed(const EntryKey& key, std::uint64_t number) {
   return {mix64(key.high ^ number), mix64(key.low ^ mix64(number + 1))};
@@ -96,6 +96,15 @@ bool SampleKeys::every_key(std::uint64_t sample, const Look& look) const {
     if (!extent || !look(key_of(field, *extent))) return false;
   }
   return true;
+}
+
+void SampleKeys::every_extent(std::uint64_t sample,
+                              const std::function<void(std::size_t field, const Extent&)>& look) const {
+  for (std::size_t field = 0; field < fields_.size(); ++field) {
+    if (fields_[field].source_field < 0) continue;
+    const auto extent = source_->extent(sample, static_cast<std::size_t>(fields_[field].source_field));
+    if (extent) look(field, *extent);
+  }
 }
 
 std::uint64_t cache_identity(const SamplePlan& plan) {

@@ -32,6 +32,9 @@ class SampleKeys {
   // Shows the keys of what is kept of a sample besides chunks, until `look` says no. False: it did, or the
   // sample has no place in the source.
   bool every_key(std::uint64_t sample, const Look& look) const;
+  // Shows where these stand: fields of the plan.
+  void every_extent(std::uint64_t sample,
+                    const std::function<void(std::size_t field, const Extent&)>& look) const;
   const Source& source() const { return *source_; }
 
  private:

@@ -29,8 +29,7 @@ SampleReader::SampleReader(Setup setup, Scratch& scratch, StageClock& clock, con
 Result<Object*> SampleReader::open(const Extent& extent) {
   where_ = where_of(extent);
   if (extent.shared_object)
-    if (const auto found = shared_objects_.find(extent.object); found != shared_objects_.end())
-      return found->second.get();
+    if (Object* kept = find_open(extent.object)) return kept;
   auto object = setup_.source.store().open(extent.object);
   if (!object) return std::unexpected(std::move(object).error());
   const ObjectVersion found = (*object)->version(), indexed{extent.object_bytes, extent.modified_ns};
@@ -48,7 +47,25 @@ Result<Object*> SampleReader::open(const Extent& extent) {
     return object_.get();
   }
   if (shared_objects_.size() >= setup_.most_open_objects) shared_objects_.clear();
-  return (shared_objects_[extent.object] = std::move(*object)).get();
+  KeptObject& kept = shared_objects_[extent.object];
+  kept = {std::move(*object), shared_.epoch};
+  return kept.object.get();
+}
+
+// One that is still open may have been replaced under its name since the last epoch.
+Object* SampleReader::find_open(const std::string& name) {
+  const auto found = shared_objects_.find(name);
+  if (found == shared_objects_.end()) return nullptr;
+  KeptObject& kept = found->second;
+  if (kept.epoch != shared_.epoch) {
+    const auto now = setup_.source.store().stat(name);
+    if (!now || !now->is_exactly(kept.object->version())) {
+      shared_objects_.erase(found);
+      return nullptr;
+    }
+    kept.epoch = shared_.epoch;
+  }
+  return kept.object.get();
 }
 
 // An object that stays open is looked at after each read.
@@ -64,15 +81,9 @@ Status SampleReader::check_unchanged(const Object& object) const {
 Result<ConstBytes> SampleReader::read(const Extent& extent, std::uint64_t sample) {
   where_ = where_of(extent);
   if (extent.length > Limits{}.encoded_bytes) return too_large(extent.length);
-  const ObjectVersion indexed{extent.object_bytes, extent.modified_ns};
-  if (extent.block >= 0) {
-    version_ = indexed;
-    return read_block(extent);
-  }
-  if (shared_.upcoming != nullptr && shared_.upcoming->ahead() != nullptr) {
-    version_ = indexed;
+  if (extent.block >= 0) return read_block(extent);
+  if (shared_.upcoming != nullptr && shared_.upcoming->ahead() != nullptr)
     return read_from_ahead(extent, sample);
-  }
   return extent.shared_object ? read_stretch(extent, sample) : read_file(extent);
 }
 
@@ -103,6 +114,7 @@ Result<ConstBytes> SampleReader::read_block(const Extent& extent) {
     block_ = std::move(*block);
     ++reads_;
   }
+  version_ = block_->version;
   clock_.mark(Stage::kRead, extent.length);
   return ConstBytes(block_->bytes).subspan(extent.offset - block_->begin_byte, extent.length);
 }
@@ -171,6 +183,7 @@ Result<ConstBytes> SampleReader::read_from_ahead(const Extent& extent, std::uint
       if (!*taken) return std::unexpected(std::move(*taken).error());
       stretch_ = (*taken)->bytes;
       held_ = std::move((*taken)->memory);
+      version_ = (*taken)->version;
     } else {
       const auto got =
           ahead.read(setup_.source.store(), wanted, [&](std::size_t bytes) -> Result<MutableBytes> {
@@ -180,6 +193,7 @@ Result<ConstBytes> SampleReader::read_from_ahead(const Extent& extent, std::uint
           });
       if (!got) return std::unexpected(got.error());
       stretch_ = got->bytes;
+      version_ = got->version;
     }
     stretch_object_ = wanted.key;
     stretch_begin_ = wanted.range.offset;

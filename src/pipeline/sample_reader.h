@@ -24,6 +24,7 @@ struct SharedReads {
   StreamBlocks* streams = nullptr;  // where the source is forward-only
   Upcoming* upcoming = nullptr;     // where samples share chunks, or are read ahead
   const SampleCache* cache = nullptr;
+  std::uint64_t epoch = 0;  // a number of its own; files may have changed since another epoch
 };
 
 class SampleReader {
@@ -52,6 +53,7 @@ class SampleReader {
 
  private:
   Result<Object*> open(const Extent& extent);
+  Object* find_open(const std::string& name);
   Status check_unchanged(const Object& object) const;
   Result<ConstBytes> read_block(const Extent& extent);
   Result<ConstBytes> read_file(const Extent& extent);
@@ -62,7 +64,11 @@ class SampleReader {
   Scratch& scratch_;
   StageClock& clock_;
   SharedReads shared_;
-  std::unordered_map<std::string, std::unique_ptr<Object>> shared_objects_;
+  struct KeptObject {
+    std::unique_ptr<Object> object;
+    std::uint64_t epoch = 0;  // in which its name was found to be still its own
+  };
+  std::unordered_map<std::string, KeptObject> shared_objects_;
   std::unique_ptr<Object> object_;  // the one that only this sample needs
   std::shared_ptr<const StreamBlocks::Block> block_;
   // What the encoded buffer holds of an object.

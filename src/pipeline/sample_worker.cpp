@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 
+#include "cache/mapping_guard.h"
 #include "decode/npy.h"
 #include "decode/text.h"
 
@@ -112,11 +113,14 @@ Status SampleWorker::make_sample(std::uint64_t position, std::uint64_t sample, c
   clock_.start();
   if (chunks_) chunks_->begin_sample();
   Status status;
+  const std::uint64_t lost = lost_mappings();
   try {
     status = make_fields(position, sample, target);
   } catch (const std::bad_alloc&) {  // from the standard library; our own memory comes from the ledger
     status = fail(ErrorCode::kNoMemory, "the system has no memory left");
   }
+  if (lost != lost_mappings() && shared_.cache != nullptr)
+    status = fail(ErrorCode::kChanged, "the memory of the cache was cut short while the sample was made from it");
   if (shared_.upcoming != nullptr)
     shared_.upcoming->finish(position, chunks_ ? chunks_->chunks() : std::span<const ChunkId>{});
   end_sample();

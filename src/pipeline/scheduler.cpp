@@ -9,7 +9,7 @@ constexpr double kClaimSeconds = 50e-6;  // long enough that claiming costs noth
 constexpr int kStandInTries = 8;
 constexpr double kBookSeconds = 20e-3;  // how old the books of an epoch under way may be
 
-thread_local bool is_worker = false;
+thread_local const Scheduler* worker_of = nullptr;
 
 }  // namespace
 
@@ -152,7 +152,7 @@ WorkerStats Scheduler::worker_stats() const {
 }
 
 void Scheduler::work(unsigned number) {
-  is_worker = true;
+  worker_of = this;
   WorkerCounters& counters = counters_[number];
   SampleWorker worker(plan_, scratch_, counters);
   // What was spent is booked when the worker turns to another epoch or has nothing to do, which is before
@@ -507,6 +507,7 @@ Scheduler::Wait Scheduler::next(RunningEpoch& run, FinishedBatch& out, std::chro
   return Wait::kBatch;
 }
 
-bool Scheduler::is_own_thread() { return is_worker; }
+bool Scheduler::is_own_thread() { return worker_of != nullptr; }
+bool Scheduler::runs_here() const { return worker_of == this; }
 
 }  // namespace penstock

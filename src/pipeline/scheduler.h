@@ -80,6 +80,8 @@ class Scheduler {
 
   // Is the calling thread a worker, of this or another scheduler?
   static bool is_own_thread();
+  // Is this one of its threads?
+  bool runs_here() const;
 
   // Epochs that still have batches to deliver.
   std::size_t epochs() const;

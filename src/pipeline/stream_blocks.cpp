@@ -101,6 +101,7 @@ void StreamBlocks::interrupt() {
 
 void StreamBlocks::start() {
   const std::lock_guard lock(mutex_);
+  ++epochs_;
   if (!stop_.stop_requested()) return;
   stop_ = std::stop_source();
   decoders_.clear();
@@ -114,7 +115,26 @@ StreamBlocks::BlockPtr StreamBlocks::find(std::size_t block) {
   return found->second.block;
 }
 
+// What was decompressed in an earlier epoch is used if the file is still the same. Servers are not asked: a
+// loader takes their objects as they were when it was opened, or fails.
+void StreamBlocks::forget_if_changed(std::uint32_t stream) {
+  std::vector<BlockPtr> forgotten;  // they give their memory back after the lock
+  const std::lock_guard lock(mutex_);
+  const auto opened = opened_.find(stream);
+  if (opened == opened_.end() || std::exchange(opened->second.looked_at, epochs_) == epochs_) return;
+  const auto now = source_.store().stat(source_.streams()[stream].object);
+  if (now && now->is_exactly(opened->second.version)) return;
+  for (auto entry = kept_.begin(); entry != kept_.end();) {
+    const bool is_stale = source_.blocks()[entry->first].stream == stream;
+    if (is_stale) forgotten.push_back(std::move(entry->second.block));
+    entry = is_stale ? kept_.erase(entry) : std::next(entry);
+  }
+  decoders_.erase(stream);
+  opened_.erase(opened);
+}
+
 Result<StreamBlocks::BlockPtr> StreamBlocks::get(std::size_t block) {
+  forget_if_changed(source_.blocks()[block].stream);
   if (auto found = find(block)) return found;
   const auto decoder = decoder_of(source_.blocks()[block].stream);
   const std::lock_guard reading(decoder->mutex);
@@ -157,6 +177,8 @@ Status StreamBlocks::open(Decoder& decoder, std::uint32_t stream) {
       return fail(ErrorCode::kChanged, "compressed shard changed since it was indexed",
                   {path, 0, static_cast<std::int64_t>((*object)->version().size), -1});
     decoder.object = std::move(*object);
+    const std::lock_guard lock(mutex_);
+    opened_[stream] = {decoder.object->version(), epochs_};
   }
   decoder.reader = make_forward_reader(*decoder.object, path, compression_of_name(path));
   decoder.reader->expect(indexed.checksums);
@@ -209,7 +231,7 @@ Result<StreamBlocks::BlockPtr> StreamBlocks::read(Decoder& decoder, std::size_t 
     taken.error().where = where;
     return std::unexpected(std::move(taken).error());
   }
-  auto block = std::make_shared<Block>(*this, number, wanted.begin_byte, size);  // gives back what it took
+  auto block = std::make_shared<Block>(*this, number, wanted.begin_byte, size, decoder.object->version());  // gives back what it took
   block->bytes.reserve(size);
   while (block->bytes.size() < size) {
     const std::uint64_t at = block->bytes.size();

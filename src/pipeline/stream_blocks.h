@@ -47,11 +47,13 @@ Result<StreamPlan> plan_streams(const Source& source, const StreamRequest& reque
 class StreamBlocks {
  public:
   struct Block {
-    Block(StreamBlocks& owner_, std::size_t number_, std::uint64_t begin, std::uint64_t size_)
+    Block(StreamBlocks& owner_, std::size_t number_, std::uint64_t begin, std::uint64_t size_,
+          const ObjectVersion& version_)
         : owner(owner_),
           number(number_),
           begin_byte(begin),
-          size(size_) {}
+          size(size_),
+          version(version_) {}
     Block(const Block&) = delete;
     ~Block() { owner.give_back(size); }
 
@@ -59,6 +61,7 @@ class StreamBlocks {
     std::size_t number;
     std::uint64_t begin_byte;  // of the uncompressed object
     std::uint64_t size;
+    ObjectVersion version;  // of the compressed object
     std::vector<std::byte> bytes;
   };
   using BlockPtr = std::shared_ptr<const Block>;
@@ -91,6 +94,7 @@ class StreamBlocks {
   };
 
   BlockPtr find(std::size_t block);
+  void forget_if_changed(std::uint32_t stream);
   Result<BlockPtr> read_up_to(Decoder& decoder, std::size_t block);
   Result<BlockPtr> read(Decoder& decoder, std::size_t block);
   Status open(Decoder& decoder, std::uint32_t stream);
@@ -117,6 +121,12 @@ class StreamBlocks {
     Error error;
   };
   std::unordered_map<std::uint32_t, Damage> damaged_;
+  std::uint64_t epochs_ = 0;  // started
+  struct Opened {
+    ObjectVersion version;
+    std::uint64_t looked_at = 0;  // in which epoch
+  };
+  std::unordered_map<std::uint32_t, Opened> opened_;  // streams in files
   std::unordered_map<std::size_t, Entry> kept_;
   std::unordered_map<std::uint32_t, std::shared_ptr<Decoder>> decoders_;
 };

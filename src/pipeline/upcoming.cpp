@@ -1,6 +1,7 @@
 #include "pipeline/upcoming.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "pipeline/sample_cache.h"
 #include "plan/chunk_pieces.h"
@@ -86,6 +87,7 @@ Upcoming::~Upcoming() { end(); }
 
 void Upcoming::start(std::shared_ptr<const EpochOrder> order, const RankSlice& slice) {
   end();
+  drop_changed_chunks();
   {
     const std::lock_guard lock(mutex_);
     const SampleUse first = memory_->shelf.start_walk();
@@ -101,6 +103,20 @@ void Upcoming::start(std::shared_ptr<const EpochOrder> order, const RankSlice& s
   }
   if (ahead_) ahead_->start(slice.batches() > 0 ? slice.batch(0) : PositionRange{});
   extend();
+}
+
+// Files are looked at once in each epoch. Servers are not asked: a loader takes their objects as they were when
+// it read them first.
+void Upcoming::drop_changed_chunks() {
+  std::unordered_map<std::string, Result<ObjectVersion>> looked_at;
+  memory_->shelf.drop_changed([&](const ChunkId& chunk, const ObjectVersion& version) {
+    const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
+    if (array.store().reads_ahead() > 0) return true;
+    const std::string object = array.holder(chunk.number).object;
+    auto found = looked_at.find(object);
+    if (found == looked_at.end()) found = looked_at.emplace(object, array.store().stat(object)).first;
+    return found->second && found->second->is_exactly(version);
+  });
 }
 
 void Upcoming::interrupt() {
@@ -207,12 +223,22 @@ void Upcoming::plan_sample(std::uint64_t position, std::uint64_t sample) {
     std::vector<ChunkId> fresh = memory_->shelf.plan(use_at(position), chunks_of(source_, fields_, sample));
     if (cache_ != nullptr && cache_->is_on_disk())
       for (const ChunkId& chunk : fresh) cache_->expect(chunk);
-    if (cache_ != nullptr) std::erase_if(fresh, [this](const ChunkId& chunk) { return cache_->has(chunk); });
+    if (cache_ != nullptr)
+      std::erase_if(fresh, [&](const ChunkId& chunk) {
+        const bool is_kept = cache_->has(chunk);
+        if (is_kept) ask(position, chunk);
+        return is_kept;
+      });
     if (ahead_ && !fresh.empty()) ahead_->want(position, fresh);
   }
   if (cache_ != nullptr && cache_->is_on_disk()) cache_->expect_sample(sample);
-  if (!ahead_ || (cache_ != nullptr && cache_->has_sample(sample))) return;
+  if (!ahead_) return;
   std::vector<ObjectRead> reads;
+  if (cache_ != nullptr) reads = cache_->questions(sample);
+  if (cache_ != nullptr && cache_->has_sample(sample)) {
+    if (!reads.empty()) ahead_->want(position, source_.store(), std::move(reads));
+    return;
+  }
   for (const std::size_t field : fields_) {
     const FieldForm form = source_.fields()[field].form;
     if (form == FieldForm::kChunks || form == FieldForm::kIndex) continue;
@@ -224,7 +250,14 @@ void Upcoming::plan_sample(std::uint64_t position, std::uint64_t sample) {
     };
     if (std::ranges::none_of(reads, is_same)) reads.push_back(std::move(read));
   }
-  if (!reads.empty()) ahead_->want(position, std::move(reads));
+  if (!reads.empty()) ahead_->want(position, source_.store(), std::move(reads));
+}
+
+// An entry of the cache counts once its object was asked whether it has changed.
+void Upcoming::ask(std::uint64_t position, const ChunkId& chunk) {
+  if (!ahead_) return;
+  if (auto question = cache_->question(chunk))
+    ahead_->want(position, source_.chunked_arrays()[chunk.array]->store(), {std::move(*question)});
 }
 
 void Upcoming::finish(std::uint64_t position, std::span<const ChunkId> chunks) {

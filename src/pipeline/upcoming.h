@@ -142,6 +142,8 @@ class Upcoming {
   void unpin(std::uint64_t position);
   std::deque<OpenBatch>::iterator batch_at(std::uint64_t position);
   void tell_open();
+  void ask(std::uint64_t position, const ChunkId& chunk);
+  void drop_changed_chunks();
 
   const Source& source_;
   const std::vector<std::size_t> fields_;

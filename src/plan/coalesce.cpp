@@ -7,7 +7,7 @@ namespace penstock {
 namespace {
 
 bool can_join(const ObjectRead& read) {
-  return !read.range.from_end && read.range.length != ByteRange::kToTheEnd;
+  return !read.only_version && !read.range.from_end && read.range.length != ByteRange::kToTheEnd;
 }
 
 std::uint64_t end_of(const ObjectRead& read) { return read.range.offset + read.range.length; }

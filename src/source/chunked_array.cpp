@@ -18,6 +18,12 @@ ChunkedArray::ChunkedArray(std::string uri, ArraySpec spec, Shape chunk_shape)
   }
 }
 
+ChunkedArray::Holder ChunkedArray::holder(std::uint64_t chunk) const {
+  auto found = place(chunk);
+  if (!found) return {uri_, std::nullopt};
+  return {std::move(found->read.key), found->read.version};
+}
+
 std::uint64_t ChunkedArray::fingerprint() const {
   std::uint64_t hash = mix64(static_cast<std::uint64_t>(spec_.dtype));
   for (const std::int64_t extent : spec_.shape) hash = mix64(hash ^ static_cast<std::uint64_t>(extent));

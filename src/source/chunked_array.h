@@ -41,6 +41,12 @@ class ChunkedArray {
   // goes to keep_index(); there may be a next one. kNotFound is an answer too: the shard is missing.
   virtual std::optional<ObjectRead> index_read(std::uint64_t) const { return std::nullopt; }
   virtual Status keep_index(std::uint64_t, Result<ObjectBytes>) const { return {}; }
+  // The object that holds a chunk, without reading, and its version where opening the array fixed one.
+  struct Holder {
+    std::string object;
+    std::optional<ObjectVersion> version;
+  };
+  virtual Holder holder(std::uint64_t chunk) const;
   // Reads indexes that are still wanted by itself.
   virtual Result<ChunkPlace> place(std::uint64_t chunk) const = 0;
   // The shard is not the one whose index was read: forget that, so that the next place() asks again.

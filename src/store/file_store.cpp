@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/random.h"
 #include "penstock/interruption.h"
 
 namespace penstock {
@@ -33,9 +35,27 @@ std::unexpected<Error> system_error(const char* action, int number, Where where)
   return std::unexpected(std::move(error));
 }
 
-ObjectVersion version_of(const struct stat& info) {
-  return {static_cast<std::uint64_t>(info.st_size),
-          std::int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec};
+std::int64_t nanoseconds(const timespec& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+ObjectVersion version_of(const struct stat& info, bool has_lasting_inodes) {
+  const std::uint64_t change =
+      mix64(info.st_ino ^ mix64(static_cast<std::uint64_t>(nanoseconds(info.st_ctim))));
+  return {static_cast<std::uint64_t>(info.st_size), nanoseconds(info.st_mtim),
+          has_lasting_inodes ? static_cast<std::uint32_t>(change) | 1 : 0};
+}
+
+// A file that is written twice within one step of the file system's clock has the same times both times. So
+// one that was written just now is opened a moment later: what is then written to it has another time.
+// Whether it waited.
+bool wait_for_next_tick(const struct stat& info) {
+  constexpr std::chrono::nanoseconds kTick = std::chrono::milliseconds(20);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const std::chrono::nanoseconds since = now - std::chrono::nanoseconds(nanoseconds(info.st_mtim));
+  if (since < std::chrono::nanoseconds(0) || since >= kTick) return false;
+  std::this_thread::sleep_for(kTick - since);
+  return true;
 }
 
 class FileObject final : public Object {
@@ -53,7 +73,7 @@ class FileObject final : public Object {
   Result<ObjectVersion> version_now() const override {
     struct stat info{};
     if (calls_->fstat(descriptor_, &info) != 0) return system_error("stat", errno, {path_, -1, -1, -1});
-    return version_of(info);
+    return version_of(info, version().stamp != 0);
   }
 
   Status read_at(std::uint64_t offset, std::span<const MutableBytes> parts) override {
@@ -128,7 +148,9 @@ Result<std::unique_ptr<Object>> FileStore::open(const std::string& key) const {
   while (descriptor < 0 && errno == EINTR && ++interruptions < kMaxInterruptions);
   if (descriptor < 0) return system_error("open", errno, {key, -1, -1, -1});
   struct stat info{};
-  if (calls_->fstat(descriptor, &info) != 0) {
+  bool is_known = calls_->fstat(descriptor, &info) == 0;
+  if (is_known && wait_for_next_tick(info)) is_known = calls_->fstat(descriptor, &info) == 0;
+  if (!is_known) {
     const int number = errno;
     calls_->close(descriptor);
     return system_error("stat", number, {key, -1, -1, -1});
@@ -137,13 +159,23 @@ Result<std::unique_ptr<Object>> FileStore::open(const std::string& key) const {
     calls_->close(descriptor);
     return fail(ErrorCode::kUnsupported, "not a regular file", {key, -1, -1, -1});
   }
-  return std::make_unique<FileObject>(version_of(info), key, descriptor, calls_);
+  return std::make_unique<FileObject>(version_of(info, has_lasting_inodes(info.st_dev, key)), key, descriptor, calls_);
 }
 
 Result<ObjectVersion> FileStore::stat(const std::string& key) const {
   struct stat info{};
   if (::stat(key.c_str(), &info) != 0) return system_error("stat", errno, {key, -1, -1, -1});
-  return version_of(info);
+  return version_of(info, has_lasting_inodes(info.st_dev, key));
+}
+
+bool FileStore::has_lasting_inodes(dev_t device, const std::string& path) const {
+  if (device == lasting_device_.load(std::memory_order_relaxed)) return true;
+  if (device == passing_device_.load(std::memory_order_relaxed)) return false;
+  constexpr decltype(statfs::f_type) kFuse = 0x65735546;
+  struct statfs system{};
+  const bool is_lasting = statfs(path.c_str(), &system) == 0 && system.f_type != kFuse;
+  (is_lasting ? lasting_device_ : passing_device_).store(device, std::memory_order_relaxed);
+  return is_lasting;
 }
 
 std::optional<FolderIdentity> FileStore::identity_of(const std::string& key) const {

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
+#include <atomic>
+
 #include "store/store.h"
 
 namespace penstock {
@@ -32,7 +34,12 @@ class FileStore final : public Store {
   std::optional<FolderIdentity> identity_of(const std::string& key) const override;
 
  private:
+  // File systems in user space give a file another inode number whenever they look it up again.
+  bool has_lasting_inodes(dev_t device, const std::string& path) const;
+
   std::shared_ptr<const FileCalls> calls_;
+  // The devices that were looked at last.
+  mutable std::atomic<dev_t> lasting_device_ = ~dev_t{0}, passing_device_ = ~dev_t{0};
 };
 
 }  // namespace penstock

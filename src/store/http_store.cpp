@@ -39,12 +39,13 @@ Result<ObjectBytes> wait_for(HttpEngine& engine, std::unique_ptr<HttpRead> read)
   return std::move(*answer->result);
 }
 
-Result<std::unique_ptr<HttpRead>> make_read(const HttpEngine& engine, ObjectRead wanted, HttpRead::Kind kind) {
+Result<std::unique_ptr<HttpRead>> make_read(const HttpEngine& engine, ObjectRead wanted) {
   auto url = parse_http_url(wanted.key);
   if (!url) return std::unexpected(std::move(url).error());
   engine.add_secrets(*url);
   auto read = std::make_unique<HttpRead>();
-  read->kind = kind;
+  read->kind = wanted.only_version ? HttpRead::Kind::kVersion : HttpRead::Kind::kBytes;
+  if (wanted.only_version) wanted.range = {};
   read->wanted = std::move(wanted);
   read->url = std::move(*url);
   return read;
@@ -63,7 +64,7 @@ class HttpObject final : public Object {
   Status read_at(std::uint64_t offset, std::span<const MutableBytes> parts) override {
     std::uint64_t wanted = 0;
     for (const MutableBytes part : parts) wanted += part.size();
-    auto read = make_read(*engine_, {key_, {offset, wanted, false}, wanted, version()}, HttpRead::Kind::kBytes);
+    auto read = make_read(*engine_, {key_, {offset, wanted, false}, wanted, version()});
     if (!read) return std::unexpected(std::move(read).error());
     if (wanted == 0 && offset <= version().size) return {};
     for (const MutableBytes part : parts)
@@ -84,7 +85,7 @@ class CurlHttpStore final : public HttpStore {
   ~CurlHttpStore() override { engine_->stop(); }
 
   Result<ObjectBytes> read(const ObjectRead& wanted, const Room& room) const override {
-    auto read = make_read(*engine_, wanted, HttpRead::Kind::kBytes);
+    auto read = make_read(*engine_, wanted);
     if (!read) return std::unexpected(std::move(read).error());
     (*read)->room = room;
     return wait_for(*engine_, std::move(*read));
@@ -95,7 +96,7 @@ class CurlHttpStore final : public HttpStore {
   std::size_t urgent_reads() const override { return engine_->urgent_limit(); }
 
   void start_read(ObjectRead wanted, Room room, std::stop_token stop, Done done) const override {
-    auto read = make_read(*engine_, std::move(wanted), HttpRead::Kind::kBytes);
+    auto read = make_read(*engine_, std::move(wanted));
     if (!read) return done(std::unexpected(std::move(read).error()));
     (*read)->room = std::move(room);
     (*read)->stop = std::move(stop);
@@ -110,7 +111,7 @@ class CurlHttpStore final : public HttpStore {
   }
 
   Result<ObjectVersion> stat(const std::string& key) const override {
-    auto read = make_read(*engine_, {key, {}, 0, std::nullopt}, HttpRead::Kind::kVersion);
+    auto read = make_read(*engine_, version_read(key));
     if (!read) return std::unexpected(std::move(read).error());
     auto answer = wait_for(*engine_, std::move(*read));
     if (!answer) return std::unexpected(std::move(answer).error());

@@ -12,6 +12,11 @@ constexpr std::uint64_t kPieceBytes = 16 << 20;  // large enough to be read over
 }  // namespace
 
 Result<ObjectBytes> Store::read(const ObjectRead& wanted, const Room& room) const {
+  if (wanted.only_version) {
+    const auto version = stat(wanted.key);
+    if (!version) return std::unexpected(version.error());
+    return ObjectBytes{{}, 0, *version};
+  }
   auto object = open(wanted.key);
   if (!object) return std::unexpected(std::move(object).error());
   const ObjectVersion version = (*object)->version();
@@ -44,6 +49,14 @@ Result<ObjectBytes> Store::read(const ObjectRead& wanted, const Room& room) cons
 
 void Store::start_read(ObjectRead wanted, Room room, std::stop_token, Done done) const {
   done(read(wanted, room));
+}
+
+ObjectRead version_read(std::string key) {
+  ObjectRead read;
+  read.key = std::move(key);
+  read.range = {0, 0, false};
+  read.only_version = true;
+  return read;
 }
 
 Result<std::vector<std::byte>> read_all(const Store& store, const std::string& key, std::uint64_t limit) {

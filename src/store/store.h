@@ -21,8 +21,18 @@ namespace penstock {
 // What tells one version of an object from the next.
 struct ObjectVersion {
   std::uint64_t size = 0;
+  // When it was modified; of an object on a server, a number made from its ETag or Last-Modified. 0 there: the
+  // server says neither.
   std::int64_t modified_ns = 0;
-  bool operator==(const ObjectVersion&) const = default;
+  // Of a file: a number made from its inode and the time of its last change of any kind; 0 where not known. It
+  // also changes with permissions and links, so that it does not say that a file in use "changed": that would
+  // be an error for nothing. A cache compares it (is_exactly), to which a needless difference is a fresh read.
+  std::uint32_t stamp = 0;
+
+  bool operator==(const ObjectVersion& other) const {
+    return size == other.size && modified_ns == other.modified_ns;
+  }
+  bool is_exactly(const ObjectVersion& other) const { return *this == other && stamp == other.stamp; }
 };
 
 class Object {
@@ -74,6 +84,7 @@ struct ObjectRead {
   std::size_t urgent_requests = 0;
   // Of a whole object: a guess of its size, which only decides what is asked for at once; 0: none.
   std::uint64_t likely_bytes = 0;
+  bool only_version = false;  // no bytes are read
 };
 
 struct ObjectBytes {
@@ -114,6 +125,9 @@ class Store {
   // Nothing where the store has no links.
   virtual std::optional<FolderIdentity> identity_of(const std::string&) const { return std::nullopt; }
 };
+
+// Asks for the version alone.
+ObjectRead version_read(std::string key);
 
 // The whole object, which may have at most `limit` bytes.
 Result<std::vector<std::byte>> read_all(const Store& store, const std::string& key, std::uint64_t limit);

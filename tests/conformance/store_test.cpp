@@ -211,6 +211,15 @@ TEST_P(AnyStore, reads_without_opening) {
   EXPECT_EQ(code(read("a.bin", {}, 2000, other)), ErrorCode::kChanged);
 }
 
+TEST_P(AnyStore, tells_the_version_without_reading) {
+  const auto never = [](std::size_t) -> Result<MutableBytes> { return fail(ErrorCode::kNoMemory, "no room"); };
+  const auto told = store().read(version_read(key("a.bin")), never);
+  ASSERT_TRUE(told) << told.error().describe();
+  EXPECT_TRUE(told->version.is_exactly(*store().stat(key("a.bin"))));
+  EXPECT_TRUE(told->bytes.empty());
+  EXPECT_EQ(store().read(version_read(key("x.bin")), never).error().code, ErrorCode::kNotFound);
+}
+
 TEST_P(AnyStore, lists_files_and_folders_sorted_without_the_folder_name) {
   if (!GetParam().can_list) {
     EXPECT_EQ(store().list(filled_.root).error().code, ErrorCode::kUnsupported);

@@ -43,6 +43,7 @@ class TimeArray final : public ChunkedArray {
     return stored_->keep_index(chunk, std::move(answer));
   }
   Result<ChunkPlace> place(std::uint64_t chunk) const override { return stored_->place(chunk); }
+  Holder holder(std::uint64_t chunk) const override { return stored_->holder(chunk); }
   void forget_index(std::uint64_t chunk) const override { stored_->forget_index(chunk); }
   const Store& store() const override { return stored_->store(); }
   std::uint64_t fingerprint() const override { return mix64(stored_->fingerprint() ^ kDecodedTimes); }

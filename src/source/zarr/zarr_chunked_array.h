@@ -33,6 +33,7 @@ class ZarrChunkedArray : public ChunkedArray {
   Status decode_part(std::uint64_t chunk, ConstBytes encoded, std::size_t first_byte, MutableBytes out,
                      CodecWorker& worker) const final;
   Status fill_missing(std::uint64_t chunk, MutableBytes out) const final;
+  Holder holder(std::uint64_t chunk) const final { return {stored_at(chunk).uri, std::nullopt}; }
   const Store& store() const final { return *store_; }
 
  protected:

@@ -202,13 +202,16 @@ TEST(DiskTier, notes_which_entries_were_checked_for_one_process_alone) {
   const auto room = [&](std::size_t bytes) -> Result<MutableBytes> {
     return MutableBytes(memory).first(bytes);
   };
-  const auto checked = [&](Tier& tier) -> std::atomic<std::uint32_t>& {
-    return *tier->find(key_of(1), room)->checked;
-  };
-  EXPECT_EQ(checked(maker), 0u);
-  checked(other) = 7;
-  EXPECT_EQ(checked(other), 7u);
-  EXPECT_EQ(checked(maker), 0u);
+  const auto mark = [&](Tier& tier) { return tier->find(key_of(1), room)->mark; };
+  EXPECT_EQ(mark(maker).moment(), 0u);
+  mark(other).set(7);
+  EXPECT_EQ(mark(other).moment(), 7u);
+  EXPECT_EQ(other->marked_at(key_of(1)), 7u);
+  EXPECT_EQ(mark(maker).moment(), 0u);
+  EXPECT_EQ(other->marked_at(key_of(2)), std::nullopt);
+  maker->withdraw(key_of(1));
+  EXPECT_TRUE(maker.add(1));
+  EXPECT_EQ(mark(other).moment(), 0u) << "it is another entry now";
 }
 
 TEST(DiskTier, what_is_withdrawn_is_gone_for_all_and_may_be_added_again) {

@@ -2,14 +2,18 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstring>
+#include <fstream>
+#include <functional>
 #include <thread>
 
 #include "base/random.h"
+#include "cache/mapping_guard.h"
 #include "cache/shared_file.h"
 #include "support/temporary_folder.h"
 
@@ -232,6 +236,79 @@ TEST(EntryTable, processes_that_are_killed_leave_a_valid_table) {
     bytes += (place->length + 63) / 64 * 64;
   }
   EXPECT_LE(mine.table().used_bytes() - bytes, 60u * 2048) << "at most one entry is lost with each";
+}
+
+// Claims an entry and does something while it has the table's lock.
+void claim_and(EntryTable& table, std::uint64_t number, const std::function<void()>& inside) {
+  (void)table.claim({number, number}, kCapacity / 2, [&](auto, auto) {
+    inside();
+    return true;
+  });
+}
+
+TEST(EntryTable, nobody_waits_long_for_a_process_that_is_stopped_with_the_lock) {
+  const TemporaryFolder folder;
+  SharedTable shared(folder / "t");
+  ASSERT_TRUE(shared.add({1, 1}));
+  const pid_t child = fork();
+  if (child == 0) {
+    claim_and(shared.table(), 2, [] { raise(SIGSTOP); });
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
+  ASSERT_TRUE(WIFSTOPPED(status));
+  EXPECT_TRUE(shared.table().find({1, 1})) << "looking needs no lock";
+  EXPECT_FALSE(shared.add({3, 3}));
+  const auto began = std::chrono::steady_clock::now();
+  for (std::uint64_t i = 4; i < 100; ++i) EXPECT_FALSE(shared.add({i, i}));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(3)) << "it is waited for once";
+  EXPECT_EQ(shared.table().agree(5, 6), 6u);
+  EXPECT_EQ(shared.table().lock_timeouts(), 98u);
+  kill(child, SIGCONT);
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(shared.add({3, 3}));
+  EXPECT_EQ(shared.table().lock_timeouts(), 98u);
+}
+
+TEST(EntryTable, what_is_given_up_without_the_lock_may_be_claimed_again) {
+  const TemporaryFolder folder;
+  SharedTable shared(folder / "t", kEntries, kCapacity);
+  const auto claim = shared.table().claim({1, 1}, 100, [](auto, auto) { return true; });
+  ASSERT_TRUE(claim);
+  const pid_t child = fork();
+  if (child == 0) {
+    claim_and(shared.table(), 2, [] { raise(SIGSTOP); });
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
+  shared.table().give_up(*claim);
+  kill(child, SIGKILL);
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  const auto again = shared.table().claim({1, 1}, 100, [](auto, auto) { return true; });
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->offset, claim->offset);
+}
+
+TEST(SharedFile, one_that_is_cut_short_reads_as_an_empty_table) {
+  const TemporaryFolder folder;
+  SharedTable shared(folder / "t");
+  ASSERT_TRUE(shared.add({1, 1}));
+  const std::uint64_t lost = lost_mappings();
+  ASSERT_EQ(truncate((folder / "t").c_str(), 0), 0);
+  EXPECT_FALSE(shared.table().find({1, 1}));
+  EXPECT_FALSE(shared.add({2, 2}));
+  EXPECT_EQ(lost_mappings(), lost + 1);
+}
+
+TEST(SharedFile, a_file_that_others_may_open_is_left_alone) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "t") << "theirs";
+  ASSERT_EQ(chmod((folder / "t").c_str(), 0644), 0);
+  const auto file = SharedFile::attach(folder / "t", 4096, true, [](const SharedFile&) { return Status{}; });
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().code, ErrorCode::kNoAccess);
 }
 
 }  // namespace

@@ -86,9 +86,8 @@ TEST(RamTier, is_one_for_all_who_give_the_same_name) {
   auto second = *open_ram_tier(options);
   EXPECT_TRUE(holds(*second, 1, 1000));
   const auto found = second->find(key(1), no_room());
-  ASSERT_NE(found->checked, nullptr);
-  *first->find(key(1), no_room())->checked = 5;
-  EXPECT_EQ(*found->checked, 0u) << "what the one has compared, the other has not";
+  first->find(key(1), no_room())->mark.set(5);
+  EXPECT_EQ(found->mark.moment(), 0u) << "what the one has compared, the other has not";
   EXPECT_EQ(first->agree(77, 2), 2u);
   EXPECT_EQ(second->agree(77, 1), 2u) << "the first one's word";
   const auto taken = second->add(key(1), 1000, filled_with(1), some_room());
@@ -254,8 +253,8 @@ TEST(TieredCache, wants_a_size_and_makes_its_tiers_for_the_first_who_uses_it) {
   ASSERT_TRUE(cache->prepare({identity, 10, 10, 100, 1}));
   ASSERT_TRUE(cache->prepare({identity + 1, 20, 20, 100, 1}));
   ASSERT_EQ(cache->tiers().size(), 1u);
-  EXPECT_TRUE(*cache->add(key(1), 100, filled_with(1), some_room()));
-  EXPECT_FALSE(*cache->add(key(1), 100, filled_with(1), some_room()));
+  EXPECT_TRUE(*cache->add(key(1), 100, filled_with(1), some_room(), {}));
+  EXPECT_FALSE(*cache->add(key(1), 100, filled_with(1), some_room(), {}));
   EXPECT_TRUE(cache->has(key(1)));
   EXPECT_EQ(cache->find(key(1), no_room())->tier, 0u);
   cache->withdraw(key(1));

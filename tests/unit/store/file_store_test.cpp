@@ -1,8 +1,12 @@
 #include "store/file_store.h"
 
 #include <gtest/gtest.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
 
 #include "support/fault_calls.h"
 #include "support/temporary_folder.h"
@@ -86,6 +90,39 @@ TEST(FileStore, a_file_that_shrinks_while_open_is_truncated_not_a_signal) {
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::kTruncated);
   EXPECT_NE(status.error().message.find("4000"), std::string::npos) << status.error().message;
+}
+
+TEST(FileStore, a_file_that_replaces_another_of_the_same_size_and_time_has_another_version) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "x.bin", other = folder / "y.bin";
+  const timespec times[2] = {{1'000'000'000, 0}, {1'000'000'000, 0}};
+  const auto write_old = [&](const std::string& name, const char* text) {
+    std::ofstream(name) << text;
+    ASSERT_EQ(utimensat(AT_FDCWD, name.c_str(), times, 0), 0);
+  };
+  const FileStore store;
+  write_old(path, "one");
+  const ObjectVersion first = *store.stat(path);
+  EXPECT_TRUE(first.is_exactly((*store.open(path))->version()));
+  write_old(other, "two");
+  ASSERT_EQ(rename(other.c_str(), path.c_str()), 0);
+  const ObjectVersion second = *store.stat(path);
+  EXPECT_TRUE(first == second);
+  EXPECT_FALSE(first.is_exactly(second));
+  write_old(path, "six");  // in place, and its time set back
+  EXPECT_FALSE(store.stat(path)->is_exactly(second));
+}
+
+TEST(FileStore, two_writes_at_once_have_different_versions_where_the_first_was_read) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "x.bin";
+  const FileStore store;
+  for (int i = 0; i < 5; ++i) {
+    std::ofstream(path) << "one";
+    auto object = store.open(path);
+    std::ofstream(path) << "two";
+    EXPECT_FALSE((*object)->version().is_exactly(*store.stat(path)));
+  }
 }
 
 TEST(FileStore, dangling_links_are_listed_so_that_reading_names_them) {
