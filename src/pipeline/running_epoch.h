@@ -13,6 +13,7 @@
 #include "batch/batch_contents.h"
 #include "order/epoch_order.h"
 #include "order/rank_slice.h"
+#include "penstock/interruption.h"
 #include "pipeline/epoch_reads.h"
 
 namespace penstock {
@@ -62,8 +63,8 @@ class EpochSpending {
   WorkerStats sum_;
 };
 
-// Guarded by the scheduler's mutex, but for the task, which never changes, and the reads, which are
-// thread-safe and stay until no worker is at work on the epoch.
+// Guarded by the scheduler's mutex, but for the task, which never changes, and the reads and the interruption,
+// which are thread-safe and stay until no worker is at work on the epoch.
 struct RunningEpoch {
   explicit RunningEpoch(EpochTask task_) : task(std::move(task_)), to_open(task.slice.batches()) {}
 
@@ -74,11 +75,16 @@ struct RunningEpoch {
   unsigned workers = 0;       // that are at work on it
   std::uint64_t asked_at = 0;  // since when somebody waits for its next batch; 0: nobody does
   bool is_cancelled = false;
+  Interruption interruption{[] { return false; }};  // of workers, when the epoch is cancelled
   bool is_out_of_memory = false;  // not one batch could be opened
   bool is_refused = false;        // other epochs hold the memory that its next batch needs
   const std::shared_ptr<EpochSpending> spent = std::make_shared<EpochSpending>();
   std::condition_variable batch_ready;
 
+  void cancel() {
+    is_cancelled = true;
+    interruption.request();
+  }
   bool is_handed_out() const { return batches.empty() && next_to_open >= to_open; }
   // Somebody waits for a batch that is not there yet.
   bool is_waited_for() const { return asked_at > 0 && (batches.empty() || !batches.front()->is_ready()); }

@@ -40,7 +40,7 @@ void Scheduler::stop() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     for (const RunPtr& run : runs_) {
-      run->is_cancelled = true;
+      run->cancel();
       if (run->reads) run->reads->interrupt();
       run->batch_ready.notify_all();
     }
@@ -102,7 +102,7 @@ void Scheduler::cancel(RunningEpoch& run) {
   {
     const std::lock_guard lock(mutex_);
     if (run.is_cancelled) return;
-    run.is_cancelled = true;
+    run.cancel();
     if (run.workers > 0 && run.reads) run.reads->interrupt();
     drop_idle_batches(run);
     if (run.workers == 0) ended = retire(run);
@@ -189,7 +189,10 @@ void Scheduler::work(unsigned number) {
     lock.unlock();
     const Clock::time_point since = Clock::now();
     worker.read_through(shared);
-    make_samples(*claim, worker);
+    {
+      const Interruption::Scope scope(&claim->run->interruption);
+      make_samples(*claim, worker);
+    }
     const Clock::time_point now = Clock::now();
     const double seconds = seconds_between(since, now);
     if (seconds_between(booked_at, now) > kBookSeconds) {
