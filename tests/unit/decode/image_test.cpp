@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "decode/npy.h"
+#include "penstock/interruption.h"
 #include "source/file_index.h"
 #include "support/decode_region.h"
 
@@ -42,6 +43,25 @@ TEST(ImageDecoder, size_limits_are_sides_and_pixels) {
   EXPECT_EQ(check_image_size(11, 10, limits).error().code, ErrorCode::kTooLarge);
   EXPECT_EQ(check_image_size(51, 1, limits).error().code, ErrorCode::kTooLarge);
   EXPECT_EQ(check_image_size(0, 10, limits).error().code, ErrorCode::kCorrupt);
+}
+
+TEST(ImageDecoder, decoding_stops_when_it_is_interrupted) {
+  const Picture picture = make_picture(200, 150, 3, 1);
+  const Encoded progressive = encode_jpeg(picture, {.progressive = true});
+  for (const Encoded& encoded : {encode_jpeg(picture), progressive, encode_png(picture)}) {
+    ImageDecoder decoder;
+    Interruption interruption([] { return false; });
+    const Interruption::Scope scope(&interruption);
+    const auto header = decoder.open(encoded);
+    ASSERT_TRUE(header);
+    const DecodeRequest request{{0, 100, 200, 50}};
+    std::vector<std::byte> buffer(decoder.buffer_bytes(request));
+    interruption.request();
+    const auto decoded = decoder.decode(request, buffer);
+    ASSERT_FALSE(decoded);
+    EXPECT_EQ(decoded.error().code, ErrorCode::kStopped);
+    EXPECT_EQ(decoder.open(encoded).error().code, ErrorCode::kStopped);
+  }
 }
 
 // Every input that a fuzzer ever broke something with, whatever it was for.
