@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 
+#include "base/public_uri.h"
 #include "format.h"
 
 namespace penstock::cli {
@@ -26,7 +27,7 @@ std::string number(std::int64_t value) { return value < 0 ? "" : fmt::format("{}
 
 Line line_of(const BadRow& row) {
   const Where& where = row.error.where;
-  const std::string file = from_here(where.uri);
+  const std::string file = from_here(without_secrets(where.uri));
   // Where a file is a sample, its path says it already.
   const std::string key = where.uri.ends_with(row.key) ? "" : row.key;
   return {printable(file),
@@ -89,7 +90,7 @@ nlohmann::ordered_json to_json(const std::vector<BadRow>& rows) {
   };
   for (const BadRow& row : rows) {
     const Where& where = row.error.where;
-    nlohmann::ordered_json one = {{"file", where.uri},
+    nlohmann::ordered_json one = {{"file", without_secrets(where.uri)},
                                   {"offset", or_null(where.offset)},
                                   {"length", or_null(where.length)},
                                   {"sample", or_null(where.sample)},

@@ -9,6 +9,7 @@
 #include <ranges>
 #include <vector>
 
+#include "base/public_uri.h"
 #include "chunk_table.h"
 #include "command.h"
 #include "format.h"
@@ -364,7 +365,7 @@ nlohmann::ordered_json left_out_json(const LeftOutFiles* left_out) {
 nlohmann::ordered_json errors_json(const std::vector<Error>& errors) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const Error& error : errors)
-    json.push_back({{"uri", error.where.uri},
+    json.push_back({{"uri", without_secrets(error.where.uri)},
                     {"offset", error.where.offset},
                     {"length", error.where.length},
                     {"sample", error.where.sample},

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kOnlyPatches =
     "--per-epoch, --labels, --overlap, --region and --axes are for patches; give their size with --patch";
 constexpr const char* kOnlyZarr =
-    "--variables, --sample-dim, --select, --isel, --window and --gaps are for Zarr";
+    "--variables, --sample-dim, --select, --isel, --window, --gaps and --missing are for Zarr";
 
 struct Opening {
   Result<SourcePtr> source;
@@ -24,10 +24,11 @@ struct Opening {
 };
 
 // What is no Zarr at all is told better by those who look at everything: what it is, or which name is near.
-Result<SourcePtr> look_at_zarr(const SourceOption& option, const OpenOptions& otherwise) {
+Result<SourcePtr> look_at_zarr(const SourceOption& option, const OpenOptions& otherwise, MissingChunk missing) {
   auto options = to_options(option.zarr);
   if (!options) return std::unexpected(options.error());
   options->headers = option.headers;
+  options->missing = missing;
   if (!option.kind.empty() && option.kind != "zarr")
     return fail(ErrorCode::kInvalidArgument, fmt::format("{}, and --kind says {}", kOnlyZarr, option.kind));
   std::vector<std::string> uris = {option.given_uri};
@@ -47,7 +48,7 @@ Result<SourcePtr> look_at_zarr(const SourceOption& option, const OpenOptions& ot
               {option.uri, -1, -1, -1});
 }
 
-Result<SourcePtr> look_at_patches(const SourceOption& option, const OpenOptions& opening) {
+Result<SourcePtr> look_at_patches(const SourceOption& option, const OpenOptions& opening, MissingChunk missing) {
   if (option.zarr.is_given())
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{}; --patch cuts volumes", kOnlyZarr));
@@ -57,15 +58,22 @@ Result<SourcePtr> look_at_patches(const SourceOption& option, const OpenOptions&
   if (!options) return std::unexpected(std::move(options).error());
   options->progress = opening.progress;
   options->headers = option.headers;
+  options->missing = missing;
   return open_patches({option.given_uri}, *options);
 }
 
-Opening look(const SourceOption& option, bool keep_index, bool goes_on) {
+// What --missing says; where it is not given, `otherwise`.
+MissingChunk missing_of(const SourceOption& option, MissingChunk otherwise) {
+  return option.missing == "fill" ? MissingChunk::kFill : option.missing == "error" ? MissingChunk::kError : otherwise;
+}
+
+Opening look(const SourceOption& option, bool keep_index, bool goes_on, MissingChunk missing) {
   Opening opening;
   OpenOptions options;
   options.kind = option.kind;
   options.keep_index = keep_index;
   options.headers = option.headers;
+  missing = missing_of(option, missing);
   ProgressBar bar("looking at " + option.uri, 0, "samples");
   options.progress = [&](std::uint64_t samples) {
     bar.show(samples);
@@ -73,13 +81,17 @@ Opening look(const SourceOption& option, bool keep_index, bool goes_on) {
   };
   options.warn = [&](const std::string& message) { opening.warnings.push_back(message); };
   if (goes_on) options.on_bad_shard = [&](const Error& error) { opening.bad_shards.push_back(error); };
-  const bool is_zarr = option.zarr.is_given() || !option.more_stores.empty();
+  const bool is_zarr = option.zarr.is_given() || !option.more_stores.empty() || !option.missing.empty();
   if (option.patch.is_given())
-    opening.source = look_at_patches(option, options);
+    opening.source = look_at_patches(option, options, missing);
   else if (option.patch.has_details())
     opening.source = fail(ErrorCode::kInvalidArgument, kOnlyPatches);
   else
-    opening.source = is_zarr ? look_at_zarr(option, options) : open_source(option.given_uri, options);
+    opening.source = is_zarr ? look_at_zarr(option, options, missing) : open_source(option.given_uri, options);
+  // Only now is it known to be Zarr.
+  if (opening.source && !is_zarr && (*opening.source)->kind().starts_with("zarr") &&
+      missing != MissingChunk::kFillIfGone)
+    opening.source = look_at_zarr(option, options, missing);
   return opening;
 }
 
@@ -106,6 +118,11 @@ void add_source_option(CLI::App& app, SourceOption& option) {
       ->type_name("HEADER")
       ->allow_extra_args(false)
       ->envname("PENSTOCK_HTTP_HEADER");
+  app.add_option("--missing", option.missing,
+                 "Chunks that a Zarr store does not have: fill (they are meant) or error; default: asked for once "
+                 "more, then filled")
+      ->type_name("MODE")
+      ->check(one_of({"fill", "error"}));
   add_zarr_option(app, option.zarr);
   add_patch_option(app, option.patch);
 }
@@ -117,12 +134,13 @@ void add_threads_option(CLI::App& app, unsigned& threads) {
       ->envname("PENSTOCK_THREADS");
 }
 
-Result<SourcePtr> open(const SourceOption& option, Index index, std::vector<Error>* bad_shards) {
-  Opening opening = look(option, index != Index::kFresh, bad_shards != nullptr);
+Result<SourcePtr> open(const SourceOption& option, Index index, std::vector<Error>* bad_shards,
+                       MissingChunk missing) {
+  Opening opening = look(option, index != Index::kFresh, bad_shards != nullptr, missing);
   // What an earlier run knew fits sizes and times: the bytes have not been looked at.
   if (index == Index::kCompared && opening.source && (*opening.source)->index_was_kept()) {
     const SourcePtr known = *opening.source;
-    opening = look(option, false, bad_shards != nullptr);
+    opening = look(option, false, bad_shards != nullptr, missing);
     if (opening.source && (*opening.source)->fingerprint() != known->fingerprint())
       opening.bad_shards.push_back(
           {ErrorCode::kChanged,

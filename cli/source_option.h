@@ -18,6 +18,7 @@ struct SourceOption {
   std::string kind;
   std::vector<std::string> more_stores;  // Zarr stores that are joined to the first
   std::vector<std::string> headers;      // "Name: value", for the server of a URL
+  std::string missing;                   // chunks of Zarr: "", "fill" or "error"
   ZarrOption zarr;
   PatchOption patch;
 };
@@ -36,8 +37,10 @@ enum class Index : unsigned char {
 };
 
 // Warnings go to stderr, a line each; counts samples on stderr while it looks. With `bad_shards`,
-// shards that cannot be read through are noted there, and what can be read of them counts.
-Result<SourcePtr> open(const SourceOption& option, Index index, std::vector<Error>* bad_shards = nullptr);
+// shards that cannot be read through are noted there, and what can be read of them counts. `missing` holds where
+// --missing is not given.
+Result<SourcePtr> open(const SourceOption& option, Index index, std::vector<Error>* bad_shards = nullptr,
+                       MissingChunk missing = MissingChunk::kFillIfGone);
 
 // Random patches as a list, for commands that go through all samples: those of the first epoch with seed 0.
 // Other sources are returned as they are.

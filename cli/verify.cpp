@@ -19,9 +19,9 @@ namespace {
 constexpr const char* kFooter =
     "Every field of every sample is read and decoded to its last byte; checksums of TFRecord, gzip,\n"
     "zstd, PNG, .npz and Zarr's crc32c are verified. A flipped bit in a JPEG that still decodes is not\n"
-    "noticed: the format has no checksum. A Zarr chunk that is not there has the fill value. Shards are\n"
-    "walked through anew, and compared with the index of an earlier run where there is one. What can be\n"
-    "read of a broken shard is verified too.\n"
+    "noticed: the format has no checksum. A Zarr chunk that is not there is bad; in a sparse array, where\n"
+    "such chunks are meant, --missing fill accepts them. Shards are walked through anew, and compared with\n"
+    "the index of an earlier run where there is one. What can be read of a broken shard is verified too.\n"
     "\n"
     "Exit codes: 0 all is well, 1 something is bad, 2 wrong usage.\n"
     "\n"
@@ -55,7 +55,7 @@ bool is_damage(ErrorCode code) {
 Result<Report> verify(const Options& options) {
   Report report;
   std::vector<Error> bad_shards;
-  const auto source = open(options.source, Index::kCompared, &bad_shards);
+  const auto source = open(options.source, Index::kCompared, &bad_shards, MissingChunk::kError);
   if (!source && bad_shards.empty() && !is_damage(source.error().code))
     return std::unexpected(source.error());
   report.bad_shards = bad_shards.size();

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/public_uri.h"
 #include "format.h"
 #include "sizes.h"
 #include "source/path_pattern.h"
@@ -43,7 +44,7 @@ void print_volume(const ChunkedArray& volume, bool as_json) {
   const ArraySpec& spec = volume.spec();
   const auto stored = static_cast<double>(stored_bytes(volume)), decoded = static_cast<double>(spec.bytes());
   if (as_json) {
-    const nlohmann::ordered_json json = {{"uri", volume.uri()},
+    const nlohmann::ordered_json json = {{"uri", without_secrets(volume.uri())},
                                          {"kind", "TIFF volume"},
                                          {"shape", spec.shape},
                                          {"axes", volume.axes()},
@@ -56,7 +57,7 @@ void print_volume(const ChunkedArray& volume, bool as_json) {
     fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     return;
   }
-  fmt::print("{}\n\n", volume.uri());
+  fmt::print("{}\n\n", without_secrets(volume.uri()));
   fmt::print("  kind       TIFF volume\n");
   fmt::print("  shape      {} {}\n", fmt::join(spec.shape, "x"), name_of(spec.dtype));
   fmt::print("  axes       {}\n", volume.axes());

@@ -14,6 +14,7 @@
 #include "base/byte_reader.h"
 #include "store/http_response.h"
 #include "store/http_url.h"
+#include "store/object_key.h"
 
 namespace {
 
@@ -42,6 +43,12 @@ void check_url(const HttpUrl& url) {
   promise(again.has_value() && *again == url, "a URL is read as it was written");
   promise(url.shown() == without_secrets(text), "a message shows the same as a key");
   promise(url.shown().find('?') == std::string::npos, "the query is hidden");
+  const std::string key = object_key(text);
+  promise(object_key(key) == key, "the key of a key is the key");
+  promise(without_secrets(key) == url.shown(), "a key has nothing but a digest that a message has not");
+  const auto of_key = parse_http_url(key);
+  promise(of_key.has_value() && of_key->same_server(url), "a key is a URL of the same server");
+  promise(leaves_folder("a/" + url.target) == leaves_folder("a//" + url.target), "empty parts of a path lead nowhere");
 #ifdef PENSTOCK_WITH_CURL
   CURLU* by_curl = curl_url();
   if (curl_url_set(by_curl, CURLUPART_URL, text.c_str(), CURLU_PATH_AS_IS) == CURLUE_OK) {

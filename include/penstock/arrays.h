@@ -45,7 +45,13 @@ struct IndexRange {
 };
 using Positions = std::variant<std::int64_t, std::vector<std::int64_t>, std::vector<bool>, IndexRange>;
 
-enum class MissingChunk : std::uint8_t { kFill, kError };
+// What becomes of a chunk that the store does not have. Where missing chunks are not known to be meant, a server is
+// asked for the chunk once more.
+enum class MissingChunk : std::uint8_t {
+  kFillIfGone,  // the fill value; counted in the statistics, and an error to `penstock verify`
+  kFill,        // the fill value: the array is sparse
+  kError,
+};
 
 struct ZarrOptions {
   std::vector<std::string> variables;             // empty: the array, or all that have the sample dimension
@@ -63,7 +69,7 @@ struct ZarrOptions {
   bool decode_cf = true;  // scale_factor, add_offset, _FillValue, missing_value
   enum class Nan : std::uint8_t { kKeep, kError, kReplace } nan = Nan::kKeep;
   double nan_value = 0;  // kReplace
-  MissingChunk missing = MissingChunk::kFill;
+  MissingChunk missing = MissingChunk::kFillIfGone;
   std::vector<std::string> headers;  // as in OpenOptions
   std::uint64_t memory_bytes = 0;    // as in OpenOptions
 };
@@ -113,7 +119,7 @@ struct PatchOptions {
   ZarrOptions::Nan nan = ZarrOptions::Nan::kKeep;
   double nan_value = 0;
   std::vector<PageAxis> axes;  // of the pages of TIFF images; empty: as their metadata says
-  MissingChunk missing = MissingChunk::kFill;
+  MissingChunk missing = MissingChunk::kFillIfGone;
   std::function<bool(std::uint64_t)> progress;  // while labels and masks are read; false stops
   std::vector<std::string> headers;             // as in OpenOptions
   std::uint64_t memory_bytes = 0;               // as in OpenOptions

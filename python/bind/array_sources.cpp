@@ -57,6 +57,13 @@ Selection selection_of(const nb::tuple& parts) {
   return range;
 }
 
+// "" stands for None.
+MissingChunk missing_of(const std::string& missing) {
+  return missing == "error" ? MissingChunk::kError
+         : missing == "fill" ? MissingChunk::kFill
+                             : MissingChunk::kFillIfGone;
+}
+
 // ("value", position), ("list", positions), ("mask", booleans) or ("range", first, end, step).
 Positions positions_of(const nb::tuple& parts) {
   const auto kind = nb::cast<std::string>(parts[0]);
@@ -77,7 +84,7 @@ SourceHandle open_zarr_source(const std::vector<nb::bytes>& uris, std::vector<st
                               const std::vector<std::pair<std::string, nb::tuple>>& select,
                               const std::vector<std::pair<std::string, nb::tuple>>& isel, bool allow_gaps,
                               std::string stack, bool decode_cf, const std::variant<std::string, double>& nan,
-                              bool missing_is_error, std::vector<std::string> headers,
+                              const std::string& missing, std::vector<std::string> headers,
                               std::uint64_t memory) {
   ZarrOptions options;
   options.memory_bytes = memory;
@@ -92,7 +99,7 @@ SourceHandle open_zarr_source(const std::vector<nb::bytes>& uris, std::vector<st
   options.stack = std::move(stack);
   options.decode_cf = decode_cf;
   set_nan(nan, options);
-  options.missing = missing_is_error ? MissingChunk::kError : MissingChunk::kFill;
+  options.missing = missing_of(missing);
   return open_without_gil([&, names = texts_of(uris)] { return open_zarr(names, options); });
 }
 
@@ -105,7 +112,7 @@ SourceHandle open_patches_source(const std::vector<nb::bytes>& volumes, std::vec
                                  std::vector<std::pair<std::int64_t, double>> class_weights, bool decode_cf,
                                  const std::variant<std::string, double>& nan,
                                  const std::vector<std::pair<std::string, std::int64_t>>& axes,
-                                 bool missing_is_error, const nb::object& progress,
+                                 const std::string& missing, const nb::object& progress,
                                  std::vector<std::string> headers, std::uint64_t memory) {
   PatchOptions options;
   options.memory_bytes = memory;
@@ -122,7 +129,7 @@ SourceHandle open_patches_source(const std::vector<nb::bytes>& volumes, std::vec
   options.decode_cf = decode_cf;
   set_nan(nan, options);
   for (const auto& [name, extent] : axes) options.axes.push_back({name.empty() ? 'Q' : name.front(), extent});
-  options.missing = missing_is_error ? MissingChunk::kError : MissingChunk::kFill;
+  options.missing = missing_of(missing);
   options.progress = progress_of(progress);
   return open_without_gil([&, names = texts_of(volumes)] { return open_patches(names, options); });
 }
@@ -132,10 +139,10 @@ SourceHandle open_patches_source(const std::vector<nb::bytes>& volumes, std::vec
 void bind_array_sources(nb::module_& m) {
   m.def("open_zarr", &open_zarr_source, "uris"_a, nb::kw_only(), "variables"_a, "sample_dim"_a, "history"_a,
         "horizon"_a, "select"_a, "isel"_a, "allow_gaps"_a, "stack"_a, "decode_cf"_a, "nan"_a,
-        "missing_is_error"_a, "headers"_a, "memory"_a);
+        "missing"_a, "headers"_a, "memory"_a);
   m.def("open_patches", &open_patches_source, "volumes"_a, nb::kw_only(), "size"_a, "per_epoch"_a,
         "overlap"_a, "labels"_a, "region"_a, "masks"_a, "min_foreground"_a, "weights"_a, "class_weights"_a,
-        "decode_cf"_a, "nan"_a, "axes"_a, "missing_is_error"_a, "progress"_a, "headers"_a, "memory"_a);
+        "decode_cf"_a, "nan"_a, "axes"_a, "missing"_a, "progress"_a, "headers"_a, "memory"_a);
 }
 
 }  // namespace penstock::python

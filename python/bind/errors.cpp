@@ -2,6 +2,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include "base/public_uri.h"
+
 namespace nb = nanobind;
 
 namespace penstock::python {
@@ -42,7 +44,7 @@ nb::dict error_dict(const Error& error) {
   nb::dict out;
   out["code"] = code_name(error.code);
   out["message"] = file_text(error.message);
-  out["uri"] = error.where.uri.empty() ? nb::none() : nb::object(file_text(error.where.uri));
+  out["uri"] = error.where.uri.empty() ? nb::none() : nb::object(file_text(without_secrets(error.where.uri)));
   out["offset"] = or_none(error.where.offset);
   out["length"] = or_none(error.where.length);
   out["sample"] = or_none(error.where.sample);

@@ -8,6 +8,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/public_uri.h"
 #include "bind.h"
 #include "errors.h"
 #include "source_handle.h"
@@ -128,6 +129,10 @@ void bind_sources(nb::module_& m) {
         "field_kinds"_a, "delimiter"_a = "", "verify"_a, "keep_index"_a, "labels"_a = nb::none(),
         "classes"_a = std::vector<std::string>(), "progress"_a = nb::none(), "warn"_a = nb::none(),
         "headers"_a = std::vector<std::string>(), "memory"_a = 0);
+  m.def("without_secrets", [](const nb::bytes& uri) {
+    const std::string text = without_secrets({uri.c_str(), uri.size()});
+    return nb::bytes(text.data(), text.size());
+  }, "uri"_a);
   m.def("shuffled", &shuffled, "size"_a, "seed"_a);
   m.def("mix_sources", [](const std::vector<nb::handle>& parts, std::vector<double> weights) {
     std::vector<SourcePtr> sources;

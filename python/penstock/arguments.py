@@ -15,6 +15,8 @@ Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 Class = TypeVar("Class", bound=type)
 
+from .http import redacted
+
 
 def whole_number(name: str, value: Any, least: int | None = None, most: int = 2**63 - 1) -> int:
     """A Python integer, or anything that is one (NumPy's integers, but not True, 3.0 or "3")."""
@@ -156,9 +158,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def shown(value: Any) -> str:
-    """The value's repr, cut to a length that a message can carry."""
+    """The value's repr without secrets of URLs, cut to a length that a message can carry."""
     try:
-        result = repr(value)
+        result = redacted(repr(value))
     except Exception:  # a foreign class may fail to print itself; the message still has to name it
         result = f"<{type(value).__name__}>"
     return result if len(result) <= 80 else result[:77] + "..."

@@ -26,7 +26,7 @@ def Zarr(uri: Union[Path, Sequence[Path]], variables: Union[str, Sequence[str], 
          window: Union[tuple, None] = None, select: Mapping[Union[str, int], Any] | None = None,
          isel: Mapping[Union[str, int], Any] | None = None, gaps: str = "skip",
          stack: Union[bool, str] = False, decode_cf: bool = True, nan: Union[str, float] = "keep",
-         missing: str = "fill", headers: Mapping[str, str] | None = None, memory: Memory = None) -> Source:
+         missing: str | None = None, headers: Mapping[str, str] | None = None, memory: Memory = None) -> Source:
     """Entries of one dimension of a Zarr array or group (version 2 or 3), a file path or http(s) URL.
 
     Without `variables`, an array is the field ``array``, and of a group every array that has `sample_dim` (a number: that
@@ -56,8 +56,9 @@ def Zarr(uri: Union[Path, Sequence[Path]], variables: Union[str, Sequence[str], 
     decode_cf: scale_factor, add_offset, _FillValue and missing_value are applied. Integers of up to 16 bits become
         float32 by that; wider integers become float64 as in xarray, and float64 stays what it is.
     nan: what becomes of missing values: "keep" (not-a-number), "error", or a number to stand for them.
-    missing: what becomes of chunks that the store does not have: "fill" (with the array's fill value; counted in
-        ``loader.stats()["chunks"]``) or "error".
+    missing: what becomes of chunks that the store does not have. By default a server is asked for the chunk once more,
+        then it has the array's fill value; ``loader.stats()["chunks"]["missing"]`` counts such chunks, and ``penstock
+        verify`` reports them. "fill" says that the array is sparse: missing chunks are meant. "error" raises.
     headers: of a URL: ``{"Authorization": "Bearer ..."}`` goes with each request to its server, and to no other.
     memory: what reading coordinates may take, for example "1GiB" (default: a quarter of what is free).
     """
@@ -90,7 +91,7 @@ def Zarr(uri: Union[Path, Sequence[Path]], variables: Union[str, Sequence[str], 
         sample_dim=sample_dim if isinstance(sample_dim, str) else _integer("sample_dim", sample_dim, 1 << 31),
         history=history, horizon=horizon, select=by_value, isel=by_position, allow_gaps=gaps == "allow",
         stack=stack if isinstance(stack, str) else "stack" if stack else "", decode_cf=bool(decode_cf),
-        nan=_nan(nan), missing_is_error=_missing_is_error(missing), headers=header_lines(headers),
+        nan=_nan(nan), missing=_missing(missing), headers=header_lines(headers),
         memory=0 if memory is None else parse_bytes(memory))
     log.info("opened %s: %s, %d samples in %.2f s", handle.uri(), handle.kind(), len(handle), time.monotonic() - began)
     return Source(handle)
@@ -103,7 +104,7 @@ def Patches(volumes: Union[Path, Sequence[Path]], size: Sequence[int], per_epoch
             mask: Union[Path, Sequence[Path], None] = None, weights: Union[str, Sequence[float]] = "volume",
             class_weights: Mapping[int, float] | None = None, decode_cf: bool = True,
             nan: Union[str, float] = "keep", axes: Union[str, Mapping[str, int | None], None] = None,
-            missing: str = "fill", headers: Mapping[str, str] | None = None, memory: Memory = None) -> Source:
+            missing: str | None = None, headers: Mapping[str, str] | None = None, memory: Memory = None) -> Source:
     """Patches of volumes: Zarr arrays, .npy files or TIFF stacks (a file, or a pattern or folder of planes).
 
     With `per_epoch`, an epoch has that many random patches. Every place where a patch fits is equally likely.
@@ -129,7 +130,7 @@ def Patches(volumes: Union[Path, Sequence[Path]], size: Sequence[int], per_epoch
     nan: what becomes of missing values and not-a-number in images: "keep", "error", or a number to stand for them.
     axes: of a TIFF, where its metadata is wrong or says nothing: ``"ZYX"`` reads all pages as one stack,
         ``{"Z": 30, "C": 2}`` as 30 slices of 2 channels (None: what the number of pages leaves).
-    missing: what becomes of chunks that a Zarr store does not have: "fill" or "error".
+    missing: what becomes of chunks that a Zarr store does not have: "fill" or "error" (see Zarr).
     headers: of URLs: goes with each request to the server that a volume's URL names (see Zarr).
     memory: what looking through labels and masks may take, half of it for the index of them, for example "1GiB"
         (default: a quarter of what is free).
@@ -165,7 +166,7 @@ def Patches(volumes: Union[Path, Sequence[Path]], size: Sequence[int], per_epoch
                                 min_foreground=number("min_foreground", min_foreground),
                                 weights=_volume_weights(weights, len(names)),
                                 class_weights=_class_weights(class_weights), decode_cf=bool(decode_cf),
-                                nan=_nan(nan), axes=_page_axes(axes), missing_is_error=_missing_is_error(missing),
+                                nan=_nan(nan), axes=_page_axes(axes), missing=_missing(missing),
                                 progress=progress, headers=header_lines(headers),
                                 memory=0 if memory is None else parse_bytes(memory))
     if shown:
@@ -267,10 +268,10 @@ def _integer(keyword: str, value: Any, below: int = FAR) -> int:
     return number
 
 
-def _missing_is_error(missing: str) -> bool:
-    if missing not in ("fill", "error"):
+def _missing(missing: str | None) -> str:
+    if missing not in ("fill", "error", None):
         raise ValueError(f'missing={missing!r}: wants "fill" or "error"')
-    return missing == "error"
+    return missing or ""
 
 
 def _window(window: Any) -> tuple[list[int], list[int]]:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 from typing import Mapping
+
+from . import _core
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"]+")
 
 
 def header_lines(headers: Mapping[str, str] | None) -> list[str]:
@@ -19,10 +25,9 @@ def header_lines(headers: Mapping[str, str] | None) -> list[str]:
 
 def without_secrets(uri: str) -> str:
     """The URL without password and query, for people to read. A path is returned as it is."""
-    scheme, separator, rest = uri.partition("://")
-    if not separator or not scheme or "/" in scheme:
-        return uri
-    for mark in "?#":
-        rest = rest.partition(mark)[0]
-    host, slash, path = rest.partition("/")
-    return scheme + separator + host.rpartition("@")[2] + slash + path
+    return os.fsdecode(_core.without_secrets(os.fsencode(uri)))
+
+
+def redacted(text: str) -> str:
+    """A text for people, such as the repr of an argument, with every URL in it without password and query."""
+    return _URL.sub(lambda url: without_secrets(url[0]), text)

@@ -24,7 +24,7 @@ Made = TypeVar("Made")
 _SECRET_KEYWORDS = ("headers", "token", "password", "credentials")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Recipe:
     function: Callable[..., Any]  # at the top of a module, or a method of Source
     arguments: tuple[Any, ...]
@@ -40,6 +40,8 @@ class Recipe:
         texts += [f"{keyword}={'...' if keyword in _SECRET_KEYWORDS else _shown(value)}"
                   for keyword, value in self.keywords.items()]
         return f"{name}({', '.join(texts)})" + (f"[{self.part}]" if self.part is not None else "")
+
+    __repr__ = __str__
 
 
 def recorded(function: Callable[Parameters, Made]) -> Callable[Parameters, Made]:

@@ -351,7 +351,7 @@ def _open_pairs(pairs: Sequence[Any]) -> Source:
     numbers = []
     for path, label in pairs:
         if isinstance(label, str) or not hasattr(label, "__index__"):
-            raise TypeError(f"the label {shown(label)} of {os.fspath(path)!r}: labels are all whole numbers or all names "
+            raise TypeError(f"the label {shown(label)} of {shown(os.fspath(path))}: labels are all whole numbers or all names "
                             "of classes; other values go into a table (penstock.Manifest)")
         numbers.append(whole_number("label", label))
     return _open([path for path, _ in pairs], labels=numbers)

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "pipeline/sample_worker.h"
 #include "source/chunked_array.h"
+#include "store/object_key.h"
 
 namespace penstock {
 namespace {
@@ -69,7 +70,7 @@ SampleKeys::SampleKeys(const SamplePlan& plan, CacheForm form)
 }
 
 EntryKey SampleKeys::key_of(const Field& field, const Extent& extent) const {
-  return mixed(mixed(mixed_path(field.key, extent.object, folder_), extent.offset), extent.length);
+  return mixed(mixed(mixed_path(field.key, object_key(extent.object), folder_), extent.offset), extent.length);
 }
 
 EntryKey SampleKeys::of(std::size_t field, const Extent& extent) const {

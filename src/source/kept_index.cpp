@@ -1,11 +1,12 @@
 #include "source/kept_index.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "base/random.h"
 #include "store/file_store.h"
@@ -26,6 +27,19 @@ std::string cache_directory() {
   return "";
 }
 
+// Names of files and classes are nobody else's business: the file is its owner's alone from the beginning.
+bool write_private_file(const std::string& path, ConstBytes bytes) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return false;
+  while (!bytes.empty()) {
+    const ssize_t written = write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) break;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return close(file) == 0 && bytes.empty();
+}
+
 }  // namespace
 
 std::string kept_index_path(const std::string& directory, const std::string& root, const std::string& kind) {
@@ -44,11 +58,9 @@ void keep_index(const std::string& path, ConstBytes bytes) {
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   const std::string temporary = fmt::format("{}.{}", path, getpid());
-  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (file) std::filesystem::rename(temporary, path, ignored);
-  if (!file || ignored) std::filesystem::remove(temporary, ignored);
+  std::filesystem::remove(temporary, ignored);  // of a process that had the same number and died
+  if (write_private_file(temporary, bytes)) std::filesystem::rename(temporary, path, ignored);
+  std::filesystem::remove(temporary, ignored);
 }
 
 void forget_index(const std::string& path) {

@@ -14,7 +14,7 @@ namespace penstock {
 std::string kept_index_path(const std::string& directory, const std::string& root, const std::string& kind);
 
 // Written beside and renamed, so that readers see the old or the new. A folder that cannot be
-// written is no error: the next run scans again.
+// written is no error: the next run scans again. The file is readable by its owner alone.
 // Indexes are files, wherever the data are.
 Result<std::vector<std::byte>> read_kept_index(const std::string& path);
 void keep_index(const std::string& path, ConstBytes bytes);

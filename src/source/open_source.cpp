@@ -236,22 +236,22 @@ Status check_no_volume(const std::string& uri) {
 Result<SourcePtr> open_remote(const std::string& given, const OpenOptions& options) {
   auto store = make_store_for(given, options.headers);
   if (!store) return std::unexpected(std::move(store).error());
-  const std::string uri = without_secrets(given);
-  std::vector<std::string> paths = {uri};
-  if (uri.find('{') != std::string::npos) {
-    auto expanded = expand_pattern(uri);
+  const std::string uri = without_secrets(given), key = object_key(given);
+  std::vector<std::string> paths = {key};
+  if (key.find('{') != std::string::npos) {
+    auto expanded = expand_pattern(key);
     if (!expanded) return std::unexpected(std::move(expanded).error());
     paths = std::move(*expanded);
   }
   const std::string& name = paths.front();
   const std::string kind = options.kind.empty() ? kind_of_file(name) : options.kind;
   if (kind == "tar" || kind == "tfrecord")
-    return open_shards(std::move(*store), uri, uri, kind, std::move(paths), options);
+    return open_shards(std::move(*store), uri, key, kind, std::move(paths), options);
   if (paths.size() == 1 && kind == "manifest")
-    return open_manifest(std::move(*store), uri, uri,
+    return open_manifest(std::move(*store), uri, name,
                          options.root.empty() ? name.substr(0, name.rfind('/')) : without_secrets(options.root),
                          options);
-  if (paths.size() == 1 && kind == "npy") return make_npy_source(std::move(*store), uri, uri);
+  if (paths.size() == 1 && kind == "npy") return make_npy_source(std::move(*store), uri, name);
   if (kind.empty() || kind == "zarr") {
     ZarrOptions zarr;
     zarr.headers = options.headers;

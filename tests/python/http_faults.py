@@ -7,7 +7,8 @@ import socket
 import struct
 import threading
 
-STATUS_FAULTS = {"403": {}, "404": {}, "429": {"Retry-After": "1"}, "500": {}, "503": {"Retry-After": "0"}}
+STATUS_FAULTS = {"401": {}, "403": {}, "404": {}, "416": {}, "429": {"Retry-After": "1"}, "500": {},
+                 "503": {"Retry-After": "0"}}
 
 
 class FaultyServer(http.server.ThreadingHTTPServer):
@@ -74,6 +75,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.stall()
         if fault in STATUS_FAULTS:
             return self.send(int(fault), b"", STATUS_FAULTS[fault])
+        if fault == "redirect":  # to where clouds hand out credentials, along with a secret
+            secret = self.headers.get("X-Api-Key")
+            return self.send(302, b"", {"Location": f"http://user:{secret}@169.254.169.254/x?sig={secret}"})
         if content is None:
             return self.send(404, b"")
         tag = f'"{path}-{self.server.version}"'

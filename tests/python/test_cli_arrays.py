@@ -88,6 +88,21 @@ def test_chunks_that_are_not_there_are_told(cli, tmp_path):
     assert "7 decoded" in shown and "1 not there (the fill value stands for them)" in shown
 
 
+@pytest.mark.parametrize("patch", [(), ("--patch", "1,2,2")])
+def test_verify_reports_chunks_that_are_missing_unless_they_are_meant_to_be(cli, tmp_path, patch):
+    folder = write_array(tmp_path / "array", np.ones((8, 2, 2), "<f4"), (1, 2, 2))
+    assert "all is well" in cli("verify", folder, *patch).stdout
+    (folder / "3.0.0").unlink()
+    shown = cli("verify", folder, *patch, expect=1).stdout
+    assert "chunk 3.0.0 is missing" in shown and "1 bad" in shown
+    report = json.loads(cli("verify", folder, *patch, "--json", expect=1).stdout)
+    assert report["bad"] == 1 and report["errors"][0]["file"].endswith("3.0.0")
+    accepted = cli("verify", folder, *patch, "--missing", "fill").stdout
+    assert "all is well" in accepted and "1 not there" in accepted
+    cli("verify", folder, *patch, "--missing", "error", expect=1)
+    assert "is not one of fill, error" in one_line(cli("verify", folder, *patch, "--missing", "zero", expect=2))
+
+
 @pytest.mark.parametrize("select, expected", [
     ("time=2019-01-01:2019-06-30", 181), ("time=2019-02", 28), ("time=2019", 365), ("time=:2018", 31),
     ("time=2019-01-01T00:00:2019-01-02T00:00", 2), ("time=2019-01:2019-02:7", 9), ("time=2019-01-05,2018-12-31", 2),

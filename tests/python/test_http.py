@@ -229,6 +229,33 @@ def test_samples_with_a_fault_that_stays_are_skipped_and_counted(case, fault):
 # -- what only some sources do ---------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("missing", [None, "error"])
+@of(["zarr", "sharded zarr"])
+def test_one_wrong_404_does_not_make_a_chunk_missing(case, missing):
+    expected = case.local_batches()
+    source = ps.Zarr(f"{case.server.url}/{case.name}", missing=missing)
+    case.server.fail("404", times=1, path=case.data_path)
+    with case.loader(source) as loader:
+        got = [batch for _ in range(2) for batch in loader]
+        stats = loader.stats()
+    assert case.server.faults_served == 1 and stats["chunks"]["missing"] == 0
+    assert_same_batches(got, expected)
+
+
+@of(["zarr", "sharded zarr"])
+def test_chunks_that_stay_missing_are_asked_for_twice_filled_and_counted(case):
+    requests = {}
+    for missing in (None, "fill"):
+        source = ps.Zarr(f"{case.server.url}/{case.name}", missing=missing)
+        case.server.fail("404", path=case.data_path)
+        with case.loader(source) as loader:
+            values = np.concatenate([batch[0] for batch in loader])
+            assert loader.stats()["chunks"]["missing"] > 0
+        assert (values == 0).all((1, 2)).any() and not (values == 0).all()
+        requests[missing] = case.server.faults_served
+    assert requests[None] == 2 * requests["fill"]
+
+
 @pytest.mark.parametrize("fault, times", [("403", 1 << 30), ("500", 1), ("reset", 1)])
 @of(["zarr", "sharded zarr"])
 def test_only_a_chunk_that_is_said_not_to_exist_becomes_the_fill_value(case, fault, times):

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "base/hash.h"
 #include "base/lower_case.h"
@@ -12,6 +11,7 @@
 #include "penstock/interruption.h"
 #include "source/field_kind.h"
 #include "source/manifest/manifest_table.h"
+#include "source/manifest/row_object.h"
 
 namespace penstock {
 namespace {
@@ -29,10 +29,10 @@ std::string lower_ending_of(std::string_view path) {
 }
 
 // What the files of a column are, if all its cells name files of one kind.
-std::optional<FieldKind> kind_of_paths(const ManifestTable& table, std::size_t column) {
+std::optional<FieldKind> kind_of_paths(const ManifestTable& table, std::size_t column, const RowObjects& objects) {
   std::optional<FieldKind> kind;
   for (std::uint64_t row = 0; row < table.rows(); ++row) {
-    const std::string ending = lower_ending_of(table.cell(row, column));
+    const std::string ending = lower_ending_of(objects.path(table.cell(row, column)));
     const FieldKind here = ending == "npz" ? FieldKind::kBytes : kind_of_extension(ending);
     if (here != FieldKind::kImage && here != FieldKind::kArray) return std::nullopt;
     if (kind && *kind != here) return std::nullopt;
@@ -56,7 +56,7 @@ class ManifestSource final : public Source {
   ManifestSource(std::shared_ptr<const Store> store, std::string uri, std::string root, ManifestTable table)
       : store_(std::move(store)),
         uri_(std::move(uri)),
-        root_(std::move(root)),
+        objects_(std::move(root)),
         table_(std::move(table)) {}
 
   Status prepare(const OpenOptions& options) {
@@ -86,7 +86,9 @@ class ManifestSource final : public Source {
     for (std::uint64_t row = 0; row < table_.rows(); ++row)
       for (const Place& place : places_) {
         PENSTOCK_CHECK(check(uri_));
-        fingerprint_ = hash_text(table_.cell(row, place.column), fingerprint_);
+        const std::string_view cell = table_.cell(row, place.column);
+        fingerprint_ = place.info.form == FieldForm::kFile ? hash_text(objects_.name(cell), fingerprint_)
+                                                           : hash_text(cell, fingerprint_);
       }
     stored_bytes_ = estimate_bytes();
     return {};
@@ -97,7 +99,7 @@ class ManifestSource final : public Source {
   std::string kind() const override { return "manifest"; }
   std::string uri() const override { return uri_; }
   std::string key(std::uint64_t sample) const override {
-    return key_column_ == kNone ? std::to_string(sample) : std::string(table_.cell(sample, key_column_));
+    return key_column_ == kNone ? std::to_string(sample) : objects_.shown(table_.cell(sample, key_column_));
   }
   const std::vector<std::string>& classes() const override { return classes_; }
   std::uint64_t fingerprint() const override { return fingerprint_; }
@@ -110,20 +112,13 @@ class ManifestSource final : public Source {
     if (cell.empty())
       return fail(ErrorCode::kNotFound, fmt::format("\"{}\" is empty in this row", fields_[field].name),
                   row_of(sample));
-    std::string path = (std::filesystem::path(root_) / cell).lexically_normal().string();
-    if (root_.find("://") != std::string::npos) {  // a URL is no path: its slashes stay
-      const std::string below = std::filesystem::path(cell).lexically_normal().string();
-      const bool is_below =
-          !below.starts_with("..") && !below.starts_with('/') && cell.find("://") == cell.npos;
-      path = cell.starts_with(root_ + "/") ? std::string(cell) : is_below ? root_ + "/" + below : "";
+    auto object = objects_.key(cell);
+    if (!object) {
+      object.error().where = row_of(sample);
+      return std::unexpected(std::move(object).error());
     }
-    if (!path.starts_with(root_) ||
-        (path.size() > root_.size() && !root_.ends_with('/') && path[root_.size()] != '/'))
-      return fail(ErrorCode::kNoAccess,
-                  fmt::format("\"{}\" leads out of the folder {}; give root= to allow it", cell, root_),
-                  row_of(sample));
     Extent extent;
-    extent.object = path;
+    extent.object = std::move(*object);
     return extent;
   }
 
@@ -196,7 +191,7 @@ class ManifestSource final : public Source {
             ErrorCode::kInvalidArgument,
             fmt::format("column \"{}\" cannot be \"{}\" by what its cells are", column_name, told->second),
             {uri_, -1, -1, -1});
-    } else if (const auto paths = is_text ? kind_of_paths(table_, column) : std::nullopt) {
+    } else if (const auto paths = is_text ? kind_of_paths(table_, column, objects_) : std::nullopt) {
       kind = is_mask_name(name) && *paths == FieldKind::kImage ? FieldKind::kMask : *paths;
       is_file = true;
     } else if (is_text && is_label_name(name)) {
@@ -261,7 +256,8 @@ class ManifestSource final : public Source {
   }
 
   std::shared_ptr<const Store> store_;
-  std::string uri_, root_;
+  std::string uri_;
+  RowObjects objects_;
   ManifestTable table_;
   std::vector<FieldInfo> fields_;
   std::vector<Place> places_;  // in the order of fields_

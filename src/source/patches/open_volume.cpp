@@ -44,7 +44,7 @@ std::string letters_of(const std::vector<std::string>& dimensions) {
 
 Result<Volume> open_zarr_volume(std::shared_ptr<const Store> store, const std::string& uri, VolumeUse use,
                                 const PatchOptions& options) {
-  const auto node = ZarrNode::open(std::move(store), uri, {options.missing == MissingChunk::kError});
+  const auto node = ZarrNode::open(std::move(store), uri, {options.missing});
   if (!node) return std::unexpected(node.error());
   if (!node->is_array()) {
     const auto& names = node->arrays();
@@ -112,7 +112,7 @@ bool is_tiff_name(const std::string& path) {
 Result<Volume> open_volume(const std::string& given, VolumeUse use, const PatchOptions& options) {
   auto store = make_store_for(given, options.headers);
   if (!store) return std::unexpected(std::move(store).error());
-  const std::string uri = without_secrets(given);
+  const std::string uri = object_key(given);
   const std::vector<PageAxis> axes = use == VolumeUse::kImage ? options.axes : std::vector<PageAxis>{};
   const auto open_tiff = [&](std::vector<std::string> files) {
     return as_volume(open_tiff_volume(std::move(*store), uri, std::move(files), axes), use, options);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "base/public_uri.h"
 
 namespace penstock {
 namespace {
@@ -41,12 +42,13 @@ Status check_size(const PatchOptions& options) {
 Status check_alike(const Volume& first, const Volume& other, std::size_t axes) {
   if (first.dtype() != other.dtype())
     return bad_volume_option(
-        fmt::format("{}, where {} is {}", name_of(other.dtype()), first.array->uri(), name_of(first.dtype())),
+        fmt::format("{}, where {} is {}", name_of(other.dtype()), without_secrets(first.array->uri()),
+                    name_of(first.dtype())),
         other.array->uri());
   const Shape &first_shape = first.array->spec().shape, &other_shape = other.array->spec().shape;
   if (lead_of(first_shape, axes) != lead_of(other_shape, axes))
     return bad_volume_option(fmt::format("shape {}, where {} has {}: axes before those of a patch must agree",
-                                  other_shape, first.array->uri(), first_shape),
+                                  other_shape, without_secrets(first.array->uri()), first_shape),
                       other.array->uri());
   return {};
 }
@@ -134,7 +136,7 @@ Result<PatchVolumes> PatchVolumes::make(const std::vector<Volume>& images, const
       const Shape& shape = other.spec().shape;
       if (shape.size() >= axes && tail_of(shape, axes) == extent) return {};
       return bad_volume_option(fmt::format("{} of shape {} for a volume of shape {} ({})", what, shape,
-                                    image.spec().shape, image.uri()),
+                                    image.spec().shape, without_secrets(image.uri())),
                         other.uri());
     };
     PatchVolume volume;

@@ -34,7 +34,8 @@ std::string name_of_dimension(const SampleDimension& dimension) {
 // The stores are named in the message, too: an error has room for one.
 std::unexpected<Error> differ(const OpenedStore& first, const OpenedStore& second, std::string message) {
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{} and {} cannot be joined: {}", first.uri, second.uri, std::move(message)),
+              fmt::format("{} and {} cannot be joined: {}", without_secrets(first.uri),
+                          without_secrets(second.uri), std::move(message)),
               {second.uri, -1, -1, -1});
 }
 
@@ -335,10 +336,10 @@ Result<std::vector<OpenedStore>> open_stores(const std::vector<std::string>& uri
   for (const std::string& given : uris) {
     auto store = make_store_for(given, options.headers);
     if (!store) return std::unexpected(std::move(store).error());
-    const std::string uri = without_secrets(given);
+    const std::string uri = object_key(given);
     if (!is_remote(uri) && !(*store)->stat(uri))
       return fail(ErrorCode::kNotFound, "no such file or folder", {uri, -1, -1, -1});
-    auto node = ZarrNode::open(*store, uri, {options.missing == MissingChunk::kError});
+    auto node = ZarrNode::open(*store, uri, {options.missing});
     if (!node) return std::unexpected(std::move(node).error());
     stores.push_back({uri, std::move(*store), std::move(*node)});
     const OpenedStore &first = stores.front(), &last = stores.back();

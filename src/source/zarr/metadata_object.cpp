@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "store/object_key.h"
+
 namespace penstock {
 
 namespace {
@@ -50,7 +52,7 @@ bool is_node_name(std::string_view name) {
   while (true) {
     const auto slash = name.find('/');
     const std::string_view part = name.substr(0, slash);
-    if (part.empty() || part == "." || part == "..") return false;
+    if (part.empty() || part == "." || part == ".." || leaves_folder(part)) return false;
     if (slash == std::string_view::npos) return true;
     name.remove_prefix(slash + 1);
   }

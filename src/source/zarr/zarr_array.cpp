@@ -100,7 +100,7 @@ class ShardDivision {
 }  // namespace
 
 Result<ChunkedArrayPtr> make_zarr_array(std::shared_ptr<const Store> store, const std::string& uri,
-                                        ZarrArrayMetadata metadata, bool missing_is_error) {
+                                        ZarrArrayMetadata metadata, MissingChunk missing) {
   ShardDivision division(metadata.chunk_shape, uri);
   PENSTOCK_CHECK(division.divide(metadata.codecs));
   const Shape& chunk_shape = division.chunk_shape();
@@ -115,7 +115,7 @@ Result<ChunkedArrayPtr> make_zarr_array(std::shared_ptr<const Store> store, cons
   }
   auto levels = division.take_levels(*chain);
   ZarrArrayParts parts{std::move(store),  uri,           std::move(metadata.spec), chunk_shape,
-                       *std::move(chain), metadata.fill, missing_is_error};
+                       *std::move(chain), metadata.fill, missing};
   if (levels.empty()) return std::make_shared<const ZarrChunks>(std::move(parts), metadata.keys);
   return std::make_shared<const ZarrShards>(std::move(parts), metadata.keys, std::move(levels));
 }

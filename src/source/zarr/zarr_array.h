@@ -4,12 +4,13 @@
 #include <memory>
 #include <string>
 
+#include "penstock/arrays.h"
 #include "source/chunked_array.h"
 #include "source/zarr/zarr_metadata.h"
 
 namespace penstock {
 
 Result<ChunkedArrayPtr> make_zarr_array(std::shared_ptr<const Store> store, const std::string& uri,
-                                        ZarrArrayMetadata metadata, bool missing_is_error);
+                                        ZarrArrayMetadata metadata, MissingChunk missing);
 
 }  // namespace penstock

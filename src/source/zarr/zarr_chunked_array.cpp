@@ -11,7 +11,7 @@ ZarrChunkedArray::ZarrChunkedArray(ZarrArrayParts parts)
       store_(std::move(parts.store)),
       chain_(std::move(parts.chain)),
       fill_(parts.fill),
-      missing_is_error_(parts.missing_is_error),
+      missing_(parts.missing),
       strides_(chunk_shape().size()) {
   auto stride = static_cast<std::int64_t>(size_of(spec().dtype));
   for (std::size_t i = strides_.size(); i-- > 0;) {
@@ -65,7 +65,7 @@ Status ZarrChunkedArray::decode_part(std::uint64_t chunk, ConstBytes encoded, st
 
 Status ZarrChunkedArray::fill_missing(std::uint64_t chunk, MutableBytes out) const {
   PENSTOCK_CHECK(check_number(chunk));
-  if (missing_is_error_)
+  if (missing_ == MissingChunk::kError)
     return fail(ErrorCode::kNotFound, fmt::format("chunk {} is missing", describe_chunk(*this, chunk)),
                 {stored_at(chunk).uri, -1, -1, -1});
   fill_elements(fill_, spec().dtype, swap_bytes(), out);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "penstock/arrays.h"
 #include "source/chunked_array.h"
 #include "source/zarr/fill_value.h"
 
@@ -17,7 +18,7 @@ struct ZarrArrayParts {
   Shape chunk_shape;
   CodecChain chain;  // for chunks of that shape
   FillValue fill;
-  bool missing_is_error = false;
+  MissingChunk missing = MissingChunk::kFillIfGone;
 };
 
 class ZarrChunkedArray : public ChunkedArray {
@@ -52,7 +53,7 @@ class ZarrChunkedArray : public ChunkedArray {
   const std::shared_ptr<const Store> store_;
   const CodecChain chain_;
   const FillValue fill_;
-  const bool missing_is_error_;
+  const MissingChunk missing_;
   Shape strides_;
 };
 

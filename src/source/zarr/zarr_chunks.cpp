@@ -7,8 +7,10 @@ ZarrChunks::ZarrChunks(ZarrArrayParts parts, ChunkKeys keys)
       keys_(keys) {}
 
 Where ZarrChunks::stored_at(std::uint64_t chunk) const {
-  return {uri() + "/" + keys_.key(place_in_grid(chunk)), -1, -1, -1};
+  return {key_of(chunk), -1, -1, -1};
 }
+
+std::string ZarrChunks::key_of(std::uint64_t chunk) const { return uri() + "/" + keys_.key(place_in_grid(chunk)); }
 
 // Compressed arrays have half their size or less more often than not.
 std::uint64_t ZarrChunks::likely_encoded_bytes() const {
@@ -19,7 +21,7 @@ std::uint64_t ZarrChunks::likely_encoded_bytes() const {
 Result<ChunkPlace> ZarrChunks::place(std::uint64_t chunk) const {
   PENSTOCK_CHECK(check_number(chunk));
   ObjectRead read;
-  read.key = stored_at(chunk).uri;
+  read.key = key_of(chunk);
   read.most_bytes = chain().most_encoded_bytes();
   read.likely_bytes = likely_encoded_bytes();
   return ChunkPlace{std::move(read), false};

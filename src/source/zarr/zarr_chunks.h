@@ -14,6 +14,7 @@ class ZarrChunks final : public ZarrChunkedArray {
 
  private:
   Where stored_at(std::uint64_t chunk) const override;
+  std::string key_of(std::uint64_t chunk) const;
   std::uint64_t likely_encoded_bytes() const;
 
   const ChunkKeys keys_;

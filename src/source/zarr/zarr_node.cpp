@@ -10,6 +10,7 @@
 #include "source/zarr/zarr_array.h"
 #include "source/zarr/zarr_tree.h"
 #include "source/zarr/zarr_type.h"
+#include "store/second_look.h"
 
 namespace penstock {
 namespace {
@@ -39,6 +40,7 @@ Result<ZarrNode> ZarrNode::open(std::shared_ptr<const Store> store, const std::s
                                 const ZarrOpenOptions& options) {
   ZarrNode node;
   node.store_ = std::move(store);
+  node.chunk_store_ = options.missing == MissingChunk::kFill ? node.store_ : with_second_look(node.store_);
   node.uri_ = uri;
   while (node.uri_.size() > 1 && node.uri_.ends_with('/')) node.uri_.pop_back();
   node.options_ = options;
@@ -190,7 +192,7 @@ Result<ZarrArray> ZarrNode::array(const std::string& name) const {
   array.is_duration = parsed->is_duration;
   array.fill_value = parsed->fill_number;
   array.stored_bytes = parsed->spec.bytes();
-  auto data = make_zarr_array(store_, uri, *std::move(parsed), options_.missing_is_error);
+  auto data = make_zarr_array(chunk_store_, uri, *std::move(parsed), options_.missing);
   if (!data) return std::unexpected(std::move(data).error());
   array.data = *std::move(data);
   return array;

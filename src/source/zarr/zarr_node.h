@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "penstock/arrays.h"
 #include "source/chunked_array.h"
 #include "source/zarr/metadata_object.h"
 
@@ -31,7 +32,7 @@ struct ZarrArray {
 std::string text_attribute(const ZarrArray& array, const char* name);
 
 struct ZarrOpenOptions {
-  bool missing_is_error = false;  // a chunk that is not there is an error, not the fill value
+  MissingChunk missing = MissingChunk::kFillIfGone;
 };
 
 // What stands at a uri: an array, or a group. Of a group, the arrays directly or further below it
@@ -67,7 +68,7 @@ class ZarrNode {
   Result<Metadata> metadata_of(const std::string& name) const;
   Error no_such_array(const std::string& name) const;
 
-  std::shared_ptr<const Store> store_;
+  std::shared_ptr<const Store> store_, chunk_store_;  // for metadata, for chunks
   std::string uri_;
   ZarrOpenOptions options_;
   int version_ = 0;

@@ -51,10 +51,10 @@ struct Opened {
   ChunkedArrayPtr array;
 };
 
-Opened open_letters(const std::string& metadata, bool missing_is_error = false) {
+Opened open_letters(const std::string& metadata, MissingChunk missing = MissingChunk::kFillIfGone) {
   Opened opened{std::make_shared<ShardStore>(), nullptr};
   opened.store->objects->put("z/zarr.json", bytes_of(metadata));
-  const auto node = ZarrNode::open(opened.store, "z", {missing_is_error});
+  const auto node = ZarrNode::open(opened.store, "z", {missing});
   if (!node) throw std::runtime_error(node.error().describe());
   const auto array = node->array("");
   if (!array) throw std::runtime_error(array.error().describe());
@@ -278,7 +278,7 @@ TEST(ZarrShards, missing_chunks_are_filled_or_refused) {
   std::vector<std::byte> bytes(4);
   ASSERT_TRUE(filled.array->fill_missing(5, bytes));
   EXPECT_EQ(bytes, bytes_of("...."));
-  const Opened refused = open_letters(letters(sharding("[2, 2]", kLittle)), true);
+  const Opened refused = open_letters(letters(sharding("[2, 2]", kLittle)), MissingChunk::kError);
   const auto status = refused.array->fill_missing(5, bytes);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::kNotFound);

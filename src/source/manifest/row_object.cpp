@@ -1,0 +1,74 @@
+#include "source/manifest/row_object.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/public_uri.h"
+#include "store/object_key.h"
+
+namespace penstock {
+namespace {
+
+bool is_url(std::string_view text) {
+  const std::size_t scheme = text.find("://");
+  return scheme != std::string_view::npos && scheme > 0 && text.find('/') > scheme;
+}
+
+// Only where there are such parts: other paths are sent as they stand.
+std::string without_dot_parts(std::string_view path) {
+  if (path.find("./") == std::string_view::npos) return std::string(path);
+  return std::filesystem::path(path).lexically_normal().string();
+}
+
+bool is_within(const std::string& path, const std::string& root) {
+  return path.starts_with(root) && (path.size() == root.size() || root.ends_with('/') || path[root.size()] == '/');
+}
+
+}  // namespace
+
+RowObjects::RowObjects(std::string root) : root_(std::move(root)), is_remote_(is_url(root_)) {
+  while (is_remote_ && root_.ends_with('/')) root_.pop_back();
+}
+
+std::size_t RowObjects::end_of_path(std::string_view cell) const {
+  return is_remote_ || is_url(cell) ? std::min(cell.find_first_of("?#"), cell.size()) : cell.size();
+}
+
+std::string_view RowObjects::path(std::string_view cell) const { return cell.substr(0, end_of_path(cell)); }
+
+std::string RowObjects::shown(std::string_view cell) const { return without_secrets(path(cell)); }
+
+std::string RowObjects::name(std::string_view cell) const {
+  const std::size_t end = end_of_path(cell);
+  return shown(cell) + (end < cell.size() ? selection_digest(cell.substr(end)) : "");
+}
+
+Result<std::string> RowObjects::key(std::string_view cell) const {
+  const auto refuse = [&](std::string_view why) {
+    return fail(ErrorCode::kNoAccess, fmt::format("\"{}\" {}", shown(cell), why));
+  };
+  const auto refuse_leading_out = [&] {
+    return refuse(fmt::format("leads out of the folder {}; give root= to allow it", without_secrets(root_)));
+  };
+  if (!is_remote_) {
+    if (is_url(cell)) return refuse("is a URL in a table of files; put the table on the server, or name files");
+    std::string path = (std::filesystem::path(root_) / cell).lexically_normal().string();
+    if (!is_within(path, root_)) return refuse_leading_out();
+    return path;
+  }
+  const std::string_view whole = cell.substr(0, cell.find('#'));
+  const std::string_view query = whole.substr(std::min(end_of_path(cell), whole.size()));
+  if (!is_url(cell)) {
+    if (leaves_folder(path(cell))) return refuse_leading_out();
+    return fmt::format("{}/{}{}", root_, without_dot_parts(path(cell)), query);
+  }
+  const std::string above = without_secrets(root_) + "/", url = shown(cell);
+  if (!url.starts_with(above) || leaves_folder(std::string_view(url).substr(above.size()))) return refuse_leading_out();
+  // A URL that brings its own password or signature is asked for as it stands.
+  if (url != whole) return std::string(whole);
+  return fmt::format("{}/{}", root_, std::string_view(url).substr(above.size()));
+}
+
+}  // namespace penstock

@@ -1,0 +1,37 @@
+// The object that a cell of a table names: a path below the table's root, or a URL below it.
+//
+// A table is not trusted, so no cell may lead out of the root, however it is written. A cell may be a URL with a
+// signature of its own; the key of its object then holds that signature, and everything that is shown or compared
+// uses the name instead.
+// Pure functions; thread-safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "penstock/result.h"
+
+namespace penstock {
+
+class RowObjects {
+ public:
+  // `root` is a folder, or the object_key() of one.
+  explicit RowObjects(std::string root);
+
+  // The key by which the store reads the object. Fails with kNoAccess where the cell leads out of the root, without
+  // a place.
+  Result<std::string> key(std::string_view cell) const;
+  // The cell without the secrets of a URL.
+  std::string_view path(std::string_view cell) const;
+  std::string shown(std::string_view cell) const;
+  // Tells this object from others, and is the same under every signature.
+  std::string name(std::string_view cell) const;
+
+ private:
+  std::size_t end_of_path(std::string_view cell) const;
+
+  std::string root_;
+  bool is_remote_;
+};
+
+}  // namespace penstock
