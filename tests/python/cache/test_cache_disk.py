@@ -35,9 +35,10 @@ def files_of(folder):
     return folder / "penstock-cache-1"
 
 
-def read(source, folder, size=LARGE, epochs=2, ram=None, form="decoded", steps=(ps.RandomCrop(32),), **options):
+def read(source, folder, size=LARGE, epochs=2, ram=None, form="decoded", steps=(ps.RandomCrop(32),), revalidate=True,
+         **options):
     """A run of its own: the batches, and what stats() said."""
-    with contextlib.closing(ps.Cache(ram=ram, disk=f"{folder}:{size}")) as cache, \
+    with contextlib.closing(ps.Cache(ram=ram, disk=f"{folder}:{size}", revalidate=revalidate)) as cache, \
             cached_loader(source, cache=cache, cache_form=form, transform=list(steps) or None, **options) as loader:
         batches = [[copied(batch) for batch in loader] for _ in range(epochs)]
         return batches, loader.stats()
@@ -587,7 +588,7 @@ def test_nothing_is_made_before_the_first_loader(folder):
     assert not folder.exists()
 
 
-def test_a_second_run_over_http_asks_for_no_samples(tmp_path, folder):
+def test_a_second_run_over_http_asks_for_no_samples_without_revalidation(tmp_path, folder):
     from http_faults import serve
 
     for i in range(20):
@@ -596,7 +597,8 @@ def test_a_second_run_over_http_asks_for_no_samples(tmp_path, folder):
     expected = batches_of(ps.Manifest(tmp_path / "d.csv"), 2, transform=[ps.CenterCrop(20)])
     with serve(tmp_path) as server:
         for run in range(2):
-            batches, stats = read(ps.Manifest(f"{server.url}/d.csv"), folder, steps=[ps.CenterCrop(20)])
+            batches, stats = read(ps.Manifest(f"{server.url}/d.csv"), folder, steps=[ps.CenterCrop(20)],
+                                  revalidate=False)
             assert_same_epochs(batches, expected)
             assert hits(stats) == [20 * run, 20]
             server.fail("404", path=".png")  # they are not needed any more

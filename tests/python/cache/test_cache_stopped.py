@@ -128,7 +128,7 @@ def test_others_go_on_when_one_stops_inside_a_lock(tmp_path, shim, by):
         victim.end()
         read_all(**where, turn=0)  # removes what the last victim left
     assert stood >= (STOPS if by == "stop" else KILLS)
-    print(f"{stood} times {by}ped inside a lock, {timeouts} times another did without it")
+    print(f"{stood} times, by {by}, inside a lock, {timeouts} times another did without it")
 
 
 def test_a_lock_that_another_keeps_is_told_and_counted(tmp_path, shim, caplog):
