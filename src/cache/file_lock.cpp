@@ -48,8 +48,11 @@ Result<Descriptor> open_own_file(const std::string& path) {
   if (!file) return file;
   struct stat status{};
   if (fstat(file->get(), &status) != 0) return system_failure("cannot look at it", path);
-  if (status.st_uid != geteuid() || !S_ISREG(status.st_mode) || (status.st_mode & 077) != 0)
-    return fail(ErrorCode::kNoAccess, "is not a plain file of this user's that nobody else may open",
+  const bool is_own = status.st_uid == geteuid() && S_ISREG(status.st_mode) && (status.st_mode & 022) == 0;
+  // A copied folder has the modes that the copying program gave it. What others could only read is taken from them.
+  const bool is_closed = (status.st_mode & 077) == 0 || (is_own && fchmod(file->get(), 0600) == 0);
+  if (!is_own || !is_closed)
+    return fail(ErrorCode::kNoAccess, "is not a plain file of this user's that nobody else may write",
                 {path, -1, -1, -1});
   return file;
 }
