@@ -118,7 +118,7 @@ build/arm-sysroot/.unpacked: tests/arm/sysroot.sh
 test-arm: $(STAMPS)/packages build/arm-sysroot/.unpacked
 	$(call install_packages,$(ARM_PACKAGES))
 	@cmake -S . -B build/arm -G Ninja -DCMAKE_TOOLCHAIN_FILE=tests/arm/toolchain.cmake -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-	  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g0 -DNDEBUG" -DPENSTOCK_TESTS=ON -DPENSTOCK_CLI=OFF -DPENSTOCK_WERROR=ON >/dev/null
+	  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g0 -DNDEBUG" -DPENSTOCK_TESTS=ON -DPENSTOCK_CLI=OFF -DPENSTOCK_UNITY=ON -DPENSTOCK_WERROR=ON >/dev/null
 	@cmake --build build/arm --parallel
 	@cd build/arm && ctest -L quick --timeout 1800 --output-on-failure
 

@@ -63,6 +63,7 @@ Judgement judge(const std::string& path, OpenOptions options, unsigned threads,
     out.verdict = Verdict::kNoticedAtOpen;
     return std::move(out);
   };
+  options.memory_bytes = std::uint64_t{256} << 20;  // asking the system what is free takes longer than a case
   const auto source = open_source(path, options);
   if (!source) return noticed_at_open(source.error());
   LoaderOptions loading;

@@ -238,9 +238,11 @@ TEST(EntryTable, processes_that_are_killed_leave_a_valid_table) {
   EXPECT_LE(mine.table().used_bytes() - bytes, 60u * 2048) << "at most one entry is lost with each";
 }
 
-// Claims an entry and does something while it has the table's lock.
+constexpr std::uint64_t kSlab = EntryTable::Ways{}.slab_bytes;
+
+// Claims an entry that begins a new slab and does something while it has the table's lock.
 void claim_and(EntryTable& table, std::uint64_t number, const std::function<void()>& inside) {
-  (void)table.claim({number, number}, kCapacity / 2, [&](auto, auto) {
+  (void)table.claim({number, number}, kSlab, [&](auto, auto) {
     inside();
     return true;
   });
@@ -248,7 +250,7 @@ void claim_and(EntryTable& table, std::uint64_t number, const std::function<void
 
 TEST(EntryTable, nobody_waits_long_for_a_process_that_is_stopped_with_the_lock) {
   const TemporaryFolder folder;
-  SharedTable shared(folder / "t");
+  SharedTable shared(folder / "t", kEntries, 2 * kSlab);
   ASSERT_TRUE(shared.add({1, 1}));
   const pid_t child = fork();
   if (child == 0) {
@@ -273,7 +275,7 @@ TEST(EntryTable, nobody_waits_long_for_a_process_that_is_stopped_with_the_lock) 
 
 TEST(EntryTable, what_is_given_up_without_the_lock_may_be_claimed_again) {
   const TemporaryFolder folder;
-  SharedTable shared(folder / "t", kEntries, kCapacity);
+  SharedTable shared(folder / "t", kEntries, 2 * kSlab);
   const auto claim = shared.table().claim({1, 1}, 100, [](auto, auto) { return true; });
   ASSERT_TRUE(claim);
   const pid_t child = fork();
@@ -302,10 +304,21 @@ TEST(SharedFile, one_that_is_cut_short_reads_as_an_empty_table) {
   EXPECT_EQ(lost_mappings(), lost + 1);
 }
 
-TEST(SharedFile, a_file_that_others_may_open_is_left_alone) {
+TEST(SharedFile, a_file_that_others_could_read_is_closed_to_them) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "t") << "ours";
+  ASSERT_EQ(chmod((folder / "t").c_str(), 0644), 0);
+  const auto file = SharedFile::attach(folder / "t", 4096, true, [](const SharedFile&) { return Status{}; });
+  ASSERT_TRUE(file);
+  struct stat status{};
+  ASSERT_EQ(stat((folder / "t").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+}
+
+TEST(SharedFile, a_file_that_others_may_write_is_left_alone) {
   const TemporaryFolder folder;
   std::ofstream(folder / "t") << "theirs";
-  ASSERT_EQ(chmod((folder / "t").c_str(), 0644), 0);
+  ASSERT_EQ(chmod((folder / "t").c_str(), 0666), 0);
   const auto file = SharedFile::attach(folder / "t", 4096, true, [](const SharedFile&) { return Status{}; });
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().code, ErrorCode::kNoAccess);
