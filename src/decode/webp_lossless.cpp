@@ -115,7 +115,7 @@ class LosslessReader {
   static std::uint32_t divided(std::uint32_t size, unsigned bits) { return (size + (1u << bits) - 1) >> bits; }
 
   Status skip_transforms(std::uint32_t& width, std::uint32_t height) {
-    enum : std::uint32_t { kPredictor, kCrossColour, kSubtractGreen, kPalette };
+    enum : std::uint32_t { kPredictor, kCrossColour, kSubtractGreen, kColourIndexing };
     std::bitset<4> seen;
     while (stream_.bit() == 1) {
       const std::uint32_t type = stream_.bits(2);
@@ -124,7 +124,7 @@ class LosslessReader {
       if (type == kPredictor || type == kCrossColour) {
         const unsigned precision = stream_.bits(3) + 2;
         PENSTOCK_CHECK(read_small_image(divided(width, precision), divided(height, precision)));
-      } else if (type == kPalette) {
+      } else if (type == kColourIndexing) {
         const std::uint32_t colours = stream_.bits(8) + 1;
         PENSTOCK_CHECK(read_small_image(colours, 1));
         // Several indexes are packed into one pixel.
