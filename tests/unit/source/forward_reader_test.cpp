@@ -240,7 +240,8 @@ TEST(ForwardReader, what_is_near_is_opened_as_it_is) {
   MemoryStore store;
   store.put("shard", some_text(1000));
   const auto near = *open_ahead(store, "shard", kMiB), plain = *store.open("shard");
-  EXPECT_EQ(typeid(*near), typeid(*plain));
+  const Object &found = *near, &expected = *plain;
+  EXPECT_EQ(typeid(found), typeid(expected));
   EXPECT_EQ(open_ahead(store, "nothing", kMiB).error().code, ErrorCode::kNotFound);
 }
 
