@@ -219,6 +219,16 @@ class TarSource final : public RecordSource {
     return {};
   }
 
+  // What is wrong inside of a member is known by its offset there; people want to know where that is in the shard.
+  static Error placed(Error error, const Extent& extent, std::uint64_t sample) {
+    if (!error.where.uri.empty()) return error;
+    const std::int64_t within = std::max<std::int64_t>(error.where.offset, 0);
+    error.where = where_of(extent);
+    error.where.offset += within;
+    error.where.sample = static_cast<std::int64_t>(sample);
+    return error;
+  }
+
   // A field for each array in the first .npz: "npz/weights". Damage there is met again, and named,
   // when the sample is read; the next one that can be read tells the names.
   Status add_npz_fields(Place place) {
@@ -244,7 +254,7 @@ class TarSource final : public RecordSource {
                                             })
                                  : Result<std::vector<NpzMember>>(std::unexpected(file.error()));
         if (!arrays) {
-          if (!first_error) first_error = arrays.error();
+          if (!first_error) first_error = placed(arrays.error(), extent, sample);
           continue;
         }
         for (const NpzMember& array : *arrays) {

@@ -16,7 +16,7 @@ def make_cache(folder, capacity=200 * 2**20, used=50 * 2**20, entries=1234, word
     """As version 1 of the format has it (src/cache/entry_table.cpp), without entries; the index counts too."""
     inside = folder / "penstock-cache-1"
     inside.mkdir(parents=True)
-    header = b"pstable3" + struct.pack("<Q64xQQQQQ", SLOTS, 0, capacity - 4096, used - 4096, 0, entries)
+    header = b"pstable4" + struct.pack("<Q64xQQQQQ", SLOTS, 0, capacity - 4096, used - 4096, 0, entries)
     (inside / "index").write_bytes(header.ljust(4096, b"\0"))
     (inside / "data").write_bytes(bytes(10_000))
     (inside / "contents").write_text("".join(json.dumps({"cached": text}) + "\n" for text in words))

@@ -64,7 +64,7 @@ def test_words_that_are_misspelt_name_the_nearest(flat, keyword, value, nearest)
 def test_signatures_stay(tmp_path):
     assert list(inspect.signature(ps.Resize).parameters) == ["size", "interpolation", "antialias"]
     assert "labels" in inspect.signature(ps.Patches).parameters
-    assert list(inspect.signature(ps.Cache).parameters) == ["ram", "disk", "policy"]
+    assert list(inspect.signature(ps.Cache).parameters) == ["ram", "disk", "policy", "revalidate"]
     assert ps.Resize(3) == ps.Resize(size=3)
     np.save(tmp_path / "x.npy", np.zeros((3, 2)))
     assert list(ps.statistics(tmp_path / "x.npy", fields=["array"])) == ["array"]

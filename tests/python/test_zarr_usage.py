@@ -45,7 +45,7 @@ def message(call, kind):
     ({"sample_dim": 7}, ps.UsageError, ["sample_dim", "7"]),
     ({"sample_dim": "time", "isel": {"lta": slice(2)}}, ps.UsageError, ["lta", "lat"]),
     ({"sample_dim": "time", "isel": {"lat": slice(4, 4)}}, ps.UsageError, ["lat", "4"]),
-    ({"sample_dim": "time", "isel": {"lat": slice(0, 4, -1)}}, ValueError, ["lat", "step"]),
+    ({"sample_dim": "time", "isel": {"lat": slice(0, 4, -1)}}, ValueError, ["lat", "nothing is left of 4 entries"]),
     ({"sample_dim": "time", "select": {"lat": (10.0, 20.0)}}, ps.UsageError, ["lat", "coordinates"]),
     ({"sample_dim": "time", "select": {"time": (100.0, 200.0)}}, ps.UsageError, ["100", "dates", "isel="]),
     ({"sample_dim": "time", "select": {"time": ("2000-13", None)}}, ps.UsageError, ["2000-13", "calendar", "months"]),

@@ -41,7 +41,7 @@ def npy_files():
 def npy_bombs(folder, random):
     maker = Maker("npy", folder)
     for number, (name, data) in enumerate(npy_files()):
-        source = ("ps.Npy(path)", "ps.Npy([path])", "ps.Patches(path, (2,), per_epoch=2)")[number % 3]
+        source = ("ps.Npy(path)", "ps.Npy([path])", "ps.Patches(path, (2,), per_epoch=2, memory=memory)")[number % 3]
         maker.add(name, data, ".npy", source)
     return maker.bombs
 
@@ -103,7 +103,7 @@ def packed_zeros(codec, count):
 
 
 class ZarrMaker(Maker):
-    def store(self, name, files, source="ps.Zarr(path)", **options):
+    def store(self, name, files, source="ps.Zarr(path, memory=memory)", **options):
         path = self.folder / f"{len(self.bombs):03}-{name}.zarr"
         for key, data in files.items():
             data = data if isinstance(data, bytes) else json.dumps(data).encode()
@@ -168,6 +168,6 @@ def zarr_bombs(folder, random):
     names = {f"a{i}": "x" * 100 for i in range(7000)}
     maker.store("attributes", {".zarray": zarr2([2], [1]), ".zattrs": names})
     maker.store("patches", {".zarray": zarr2([2000, 2000, 2000], [1000, 1000, 1000], "zlib"), "0.0.0": zeros(900 << 20)},
-                "ps.Patches(path, (8, 8, 8), per_epoch=4)")
-    maker.store("grid", {".zarray": zarr2([2**20, 2**20], [1, 1])}, "ps.Patches(path, (4, 4))")
+                "ps.Patches(path, (8, 8, 8), per_epoch=4, memory=memory)")
+    maker.store("grid", {".zarray": zarr2([2**20, 2**20], [1, 1])}, "ps.Patches(path, (4, 4), memory=memory)")
     return maker.bombs

@@ -33,7 +33,7 @@ def load(bomb, memory, on_error):
     options = dict(bomb["options"])
     if "transform" in options:
         options["transform"] = eval(options["transform"], {"ps": ps})
-    source = eval(bomb["source"], {"ps": ps, "path": bomb["path"]})
+    source = eval(bomb["source"], {"ps": ps, "path": bomb["path"], "memory": memory})
     with ps.Loader(source, batch_size=1, memory=memory, threads=2, output="numpy", on_error=on_error, **options) as loader:
         for number, _ in enumerate(loader):
             if number >= MAX_BATCHES:

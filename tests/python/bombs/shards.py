@@ -194,16 +194,16 @@ def tfrecord_bombs(folder, random, parser, ending, pack):
     for name, pieces in record_files():
         data = pack(pieces)
         if data is not None and len(data) <= MAX_BYTES:
-            maker.add(name, data, ending, "ps.TFRecord(path, verify=False)")
+            maker.add(name, data, ending, "ps.TFRecord(path, verify=False, memory=memory)")
     for name, record in example_records():
         for many in (1, 40) if pack is gzipped else (1,):
             data = pack([fast_frame(record)] * many)
             if data is not None and len(data) <= MAX_BYTES:
-                maker.add(f"{name}x{many}", data, ending, "ps.TFRecord(path, verify=False)")
+                maker.add(f"{name}x{many}", data, ending, "ps.TFRecord(path, verify=False, memory=memory)")
     while len(maker.bombs) < 55:
         body = bytearray(example(x=list(range(50)), t="abc"))
         body[random.randrange(len(body))] = random.choice((0x7F, 0xFF, 0))
-        maker.add("lies", pack([frame(bytes(body))] * 3), ending, "ps.TFRecord(path)")
+        maker.add("lies", pack([frame(bytes(body))] * 3), ending, "ps.TFRecord(path, memory=memory)")
     return maker.bombs
 
 
@@ -223,11 +223,11 @@ def index_bombs(folder, random):
     shard.write_bytes(plain_bytes([header(f"{i}.cls", 1) + padded(b"1") for i in range(20)] + [END]))
     records = maker.folder / "good.tfrecord"
     records.write_bytes(frame(example(x=1)) * 20)
-    for path, source in ((shard, "path"), (records, "ps.TFRecord(path)")):
+    for path, source in ((shard, "path"), (records, "ps.TFRecord(path, memory=memory)")):
         home = maker.folder / f"home-{path.stem}{path.suffix}"
         home.mkdir()
         os.environ["PENSTOCK_CACHE_DIR"] = str(home)
-        ps.Loader(eval(source, {"ps": ps, "path": str(path)}), batch_size=1, output="numpy").close()
+        ps.Loader(eval(source, {"ps": ps, "path": str(path), "memory": None}), batch_size=1, output="numpy").close()
         index = next(file for file in home.rglob("*") if file.is_file())
         sources[source] = (path, index.relative_to(home), index.read_bytes())
     if before is None:

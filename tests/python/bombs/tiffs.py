@@ -96,7 +96,7 @@ def tiff_volume_bombs(folder, random):
     maker = Maker("tiff_volume", folder)
     for name, data in files():
         if len(data) <= MAX_BYTES:
-            maker.add(name, data, ".tif", "ps.Patches(path, (8, 8), per_epoch=3)")
+            maker.add(name, data, ".tif", "ps.Patches(path, (8, 8), per_epoch=3, memory=memory)")
     return maker.bombs
 
 
@@ -132,5 +132,5 @@ def ome_bombs(folder, random):
     for name, text in texts.items():
         one = page(8, 8, 1, t270=(TEXT, text + b"\0"))
         one[279] = (LONG, [64])
-        maker.add(name, tiff(one, data=bytes(64)), ".ome.tif", "ps.Patches(path, (8, 8))")
+        maker.add(name, tiff(one, data=bytes(64)), ".ome.tif", "ps.Patches(path, (8, 8), memory=memory)")
     return maker.bombs
