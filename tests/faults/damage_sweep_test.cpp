@@ -4,7 +4,11 @@
 // same. With PENSTOCK_SWEEP_SUMMARY=file the totals are appended to that file, for docs/damage.md.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+
+#include <filesystem>
 #include <sys/stat.h>
+
+#include <chrono>
 
 #include <algorithm>
 #include <array>
@@ -84,6 +88,11 @@ std::vector<Damage> damage_for(const SampleFile& file, const DamagePlan& plan, S
   return some;
 }
 
+// A file that was written within the last moment is opened only after it, which would be most of the time of a sweep.
+void date_back(const std::string& path) {
+  std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::seconds(1));
+}
+
 OpenOptions without_index() {
   OpenOptions options;
   options.keep_index = false;
@@ -111,6 +120,7 @@ void sweep_file(const SampleFile& file, const std::string& format, const DamageP
   if (!file.other_name.empty()) folder.write(file.other_name, file.other_bytes);
   const auto write = [&](const std::vector<std::byte>& bytes) {
     const std::string path = folder.write(file.name, bytes);
+    date_back(path);
     return file.folder.empty() ? path : folder / file.folder;
   };
   const SampleContents expected = contents_of(write(file.bytes), options);
@@ -222,6 +232,8 @@ std::vector<std::byte> read_file(const std::string& path) {
 void write_file(const std::string& path, const std::vector<std::byte>& bytes) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  date_back(path);
 }
 
 // Damages the index that was kept of whole data: it is made anew, with one warning.
