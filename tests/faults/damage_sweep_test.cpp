@@ -4,16 +4,14 @@
 // same. With PENSTOCK_SWEEP_SUMMARY=file the totals are appended to that file, for docs/damage.md.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-
-#include <filesystem>
 #include <sys/stat.h>
-
-#include <chrono>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <optional>
