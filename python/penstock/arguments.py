@@ -15,6 +15,7 @@ Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 Class = TypeVar("Class", bound=type)
 
+from .errors import UsageError
 from .http import redacted
 
 
@@ -97,7 +98,7 @@ def choice(name: str, value: Any, choices: Iterable[str]) -> str:
     message = f"{name}={shown(value)}: wants {listed}"
     if not isinstance(value, str):
         raise TypeError(message)
-    raise ValueError(message + did_you_mean(value, known))
+    raise UsageError(message + did_you_mean(value, known))
 
 
 @contextlib.contextmanager

@@ -225,7 +225,7 @@ class TFRecordSource final : public RecordSource {
     std::optional<ArraySpec> elements;
   };
 
-  // Of all samples that are looked at.
+  // The features that were found in the samples which opening looks at.
   struct Features {
     std::map<std::string, FeatureTraits> by_name;
     OpeningReservation reservation;  // of the map

@@ -24,9 +24,9 @@ struct ObjectVersion {
   // When it was modified; of an object on a server, a number made from its ETag or Last-Modified. 0 there: the
   // server says neither.
   std::int64_t modified_ns = 0;
-  // Of a file: a number made from its inode and the time of its last change of any kind; 0 where not known. It
-  // also changes with permissions and links, so that it does not say that a file in use "changed": that would
-  // be an error for nothing. A cache compares it (is_exactly), to which a needless difference is a fresh read.
+  // For a file, a number made from its inode and its ctime; 0 where these are not known. Permissions and links
+  // change it too, so a difference does not prove that a file in use has changed, which would be an error. A
+  // cache does compare it (is_exactly): there a needless difference only costs a fresh read.
   std::uint32_t stamp = 0;
 
   bool operator==(const ObjectVersion& other) const {

@@ -45,9 +45,9 @@ class PatchVolumes {
   // Along the axes of a patch.
   Shape origin_of(std::uint64_t sample) const;
   const Shape& patch() const { return patch_; }
-  // Of a patch of images or labels: leading axes whole, then the patch.
+  // The type and shape of one patch of images or labels: all leading axes, then the patch.
   ArraySpec sample_spec(bool of_labels) const;
-  // Of the same, as Volume has them.
+  // The names of those axes, in the form that Volume keeps them.
   const std::string& axes(bool of_labels) const { return of_labels ? label_axes_ : image_axes_; }
 
  private:
