@@ -6,7 +6,7 @@
 #include <array>
 #include <filesystem>
 
-#include "base/public_uri.h"
+#include "base/text/public_uri.h"
 #include "format.h"
 
 namespace penstock::cli {

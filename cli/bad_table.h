@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "penstock/source.h"
-#include "pipeline/visit_samples.h"
+#include "statistics/visit_samples.h"
 
 namespace penstock::cli {
 

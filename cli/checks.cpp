@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/nearest_name.h"
+#include "base/text/nearest_name.h"
 
 namespace penstock::cli {
 namespace {

@@ -9,14 +9,14 @@
 
 #include "format.h"
 #include "source/chunked_array.h"
-#include "source/zarr/metadata_object.h"
+#include "source/zarr/metadata/metadata_object.h"
 
 namespace penstock::cli {
 namespace {
 
-constexpr std::uint64_t kMostLooks = 64;  // over all arrays: each is a request where they are far away
-constexpr std::uint64_t kMostLooksAnArray = 8;
-constexpr std::uint64_t kLeastSamples = 512, kMostSamples = 16'384;  // whose boxes are counted
+constexpr std::uint64_t kMaxLooks = 64;  // over all arrays: each is a request where they are far away
+constexpr std::uint64_t kMaxLooksPerArray = 8;
+constexpr std::uint64_t kLeastSamples = 512, kMaxSamples = 16'384;  // whose boxes are counted
 
 std::string name_in(const Json& codec, const char* key) {
   const Json* name = find_member(codec, key);
@@ -56,7 +56,7 @@ std::string codecs_of_v3(const Json& zarr_json, int level = 0) {
 std::string codecs_of(const ChunkedArray& array) {
   if (std::string known = array.compression(); !known.empty()) return known;
   for (const char* file : {"/zarr.json", "/.zarray"}) {
-    const auto found = read_metadata_object(array.store(), array.uri() + file, kMostArrayMetadataBytes);
+    const auto found = read_metadata_object(array.store(), array.uri() + file, kMaxArrayMetadataBytes);
     if (!found || !*found) continue;
     return file == std::string_view("/zarr.json") ? codecs_of_v3(**found) : codecs_of_v2(**found);
   }
@@ -107,7 +107,7 @@ struct Uses {
 Uses uses_of(const Source& source) {
   const auto arrays = source.chunked_arrays();
   Uses uses{std::vector<std::set<std::size_t>>(source.fields().size()), std::vector<double>(arrays.size())};
-  const std::uint64_t wanted = std::clamp<std::uint64_t>(8 * arrays.size(), kLeastSamples, kMostSamples);
+  const std::uint64_t wanted = std::clamp<std::uint64_t>(8 * arrays.size(), kLeastSamples, kMaxSamples);
   const std::uint64_t samples = std::min(source.size(), wanted);
   std::vector<ArrayBox> boxes;
   for (std::uint64_t i = 0; i < samples; ++i)
@@ -157,9 +157,9 @@ std::optional<StoredArrays> look_at_arrays(const Source& source) {
   const Uses uses = uses_of(source);
   StoredArrays stored;
   // Of many arrays, some that are evenly spaced stand for all.
-  const std::size_t every = (arrays.size() + kMostLooks - 1) / kMostLooks;
+  const std::size_t every = (arrays.size() + kMaxLooks - 1) / kMaxLooks;
   const std::uint64_t chunks =
-      std::clamp<std::uint64_t>(kMostLooks / arrays.size(), 1, kMostLooksAnArray);
+      std::clamp<std::uint64_t>(kMaxLooks / arrays.size(), 1, kMaxLooksPerArray);
   std::map<std::size_t, Look> looks;
   double stored_bytes = 0, decoded_bytes = 0, decoded_bytes_of_all = 0;
   bool is_known = true;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/field_statistics.h"
+#include "statistics/field_statistics.h"
 
 namespace penstock::cli {
 

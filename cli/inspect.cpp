@@ -9,12 +9,12 @@
 #include <ranges>
 #include <vector>
 
-#include "base/public_uri.h"
+#include "base/text/public_uri.h"
 #include "chunk_table.h"
 #include "command.h"
 #include "format.h"
-#include "pipeline/upcoming.h"
-#include "pipeline/visit_samples.h"
+#include "fetch/lookahead.h"
+#include "statistics/visit_samples.h"
 #include "progress_bar.h"
 #include "sizes.h"
 #include "source_option.h"
@@ -24,7 +24,7 @@ namespace penstock::cli {
 namespace {
 
 constexpr std::uint64_t kSampled = 64;
-constexpr std::uint64_t kMostChunkBytes = std::uint64_t{256} << 20;  // decoded for them, about
+constexpr std::uint64_t kMaxChunkBytes = std::uint64_t{256} << 20;  // decoded for them, about
 constexpr std::size_t kListed = 5;                                   // classes, shapes, broken files
 
 constexpr const char* kFooter =
@@ -147,7 +147,7 @@ std::vector<std::uint64_t> samples_to_read(const Source& source) {
     std::uint64_t bytes = 0;
     for (const ChunkId& chunk : chunks_of(source, fields, 0))
       bytes += source.chunked_arrays()[chunk.array]->chunk_bytes(chunk.number);
-    count = std::clamp<std::uint64_t>(kMostChunkBytes / std::max<std::uint64_t>(bytes, 1), 1, count);
+    count = std::clamp<std::uint64_t>(kMaxChunkBytes / std::max<std::uint64_t>(bytes, 1), 1, count);
   }
   std::vector<std::uint64_t> samples(count);
   for (std::uint64_t i = 0; i < samples.size(); ++i)

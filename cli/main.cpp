@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/nearest_name.h"
+#include "base/text/nearest_name.h"
 #include "command.h"
 
 namespace penstock::cli {

@@ -10,7 +10,7 @@
 namespace penstock::cli {
 namespace {
 
-constexpr double kMost = 9.2e18;  // what 63 bits hold
+constexpr double kMax = 9.2e18;  // what 63 bits hold
 
 constexpr std::array<std::pair<std::string_view, double>, 14> kUnits = {{
     {"", 1},
@@ -40,7 +40,7 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   for (const char* c = end; c != text.data() + text.size(); ++c)
     if (*c != ' ') unit += static_cast<char>(std::tolower(static_cast<unsigned char>(*c)));
   for (const auto& [name, factor] : kUnits)
-    if (unit == name && number * factor >= 1 && number * factor < kMost)
+    if (unit == name && number * factor >= 1 && number * factor < kMax)
       return static_cast<std::uint64_t>(number * factor);
   return std::nullopt;
 }

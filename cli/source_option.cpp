@@ -6,8 +6,8 @@
 #include "order/epoch_order.h"
 #include "pipeline/order_plan.h"
 #include "progress_bar.h"
-#include "source/subset.h"
-#include "store/http_url.h"
+#include "source/combine/subset.h"
+#include "store/http/http_url.h"
 
 namespace penstock::cli {
 namespace {
@@ -138,7 +138,7 @@ Result<SourcePtr> open(const SourceOption& option, Index index, std::vector<Erro
                        MissingChunk missing) {
   Opening opening = look(option, index != Index::kFresh, bad_shards != nullptr, missing);
   // What an earlier run knew fits sizes and times: the bytes have not been looked at.
-  if (index == Index::kCompared && opening.source && (*opening.source)->index_was_kept()) {
+  if (index == Index::kCompared && opening.source && (*opening.source)->index_was_saved()) {
     const SourcePtr known = *opening.source;
     opening = look(option, false, bad_shards != nullptr, missing);
     if (opening.source && (*opening.source)->fingerprint() != known->fingerprint())

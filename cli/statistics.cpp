@@ -8,7 +8,7 @@
 #include "command.h"
 #include "field_description.h"
 #include "format.h"
-#include "pipeline/statistics.h"
+#include "statistics/statistics.h"
 #include "progress_bar.h"
 #include "sizes.h"
 #include "source_option.h"

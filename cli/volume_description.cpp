@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/public_uri.h"
+#include "base/text/public_uri.h"
 #include "format.h"
 #include "sizes.h"
 #include "source/path_pattern.h"

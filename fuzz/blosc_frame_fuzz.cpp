@@ -5,13 +5,13 @@
 #include <cstring>
 #include <vector>
 
-#include "decode/blosc.h"
+#include "decode/codec/blosc.h"
 
 namespace {
 
 using namespace penstock;
 
-constexpr std::size_t kMostDecoded = 1 << 20;
+constexpr std::size_t kMaxDecoded = 1 << 20;
 
 void promise(bool kept, const char* what) {
   if (kept) return;
@@ -21,7 +21,7 @@ void promise(bool kept, const char* what) {
 
 void decode(const std::vector<std::byte>& bytes) {
   const auto frame = BloscFrame::open(bytes);
-  if (!frame || frame->decoded_bytes() > kMostDecoded) return;
+  if (!frame || frame->decoded_bytes() > kMaxDecoded) return;
   promise(frame->item_bytes() > 0, "items have bytes");
   std::vector<std::byte> out(frame->decoded_bytes(), std::byte{0xA5}), again(out.size(), std::byte{0x5A});
   const bool decoded = frame->decode(out).has_value();

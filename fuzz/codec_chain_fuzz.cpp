@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "base/crc32c.h"
-#include "decode/codec_chain.h"
+#include "decode/codec/codec_chain.h"
 
 namespace {
 

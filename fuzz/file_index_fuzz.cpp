@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/crc32c.h"
-#include "source/file_index.h"
+#include "source/index/file_index.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace penstock;

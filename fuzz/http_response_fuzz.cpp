@@ -12,8 +12,8 @@
 #endif
 
 #include "base/byte_reader.h"
-#include "store/http_response.h"
-#include "store/http_url.h"
+#include "store/http/http_response.h"
+#include "store/http/http_url.h"
 #include "store/object_key.h"
 
 namespace {
@@ -96,7 +96,7 @@ void check_verdict(const Asked& asked, const Verdict& verdict) {
   if (!verdict.length)
     return promise(asked.range.is_whole() || (asked.is_piece && asked.range.offset == 0),
                    "only all has no length");
-  promise(*verdict.length <= asked.most_bytes, "no more than expected");
+  promise(*verdict.length <= asked.max_bytes, "no more than expected");
   promise(verdict.offset + *verdict.length <= verdict.version.size, "within the object");
   if (asked.range.from_end)
     promise(verdict.offset + *verdict.length == verdict.version.size && *verdict.length <= asked.range.length,
@@ -124,7 +124,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   asked.is_piece = (flags & 8) != 0;
   if (asked.is_piece) asked.range = {(flags & 64) != 0 ? offset : 0, length + 1, false};
   if (flags & 16) asked.version = ObjectVersion{total, 0};
-  asked.most_bytes = flags & 32 ? UINT64_MAX : most;
+  asked.max_bytes = flags & 32 ? UINT64_MAX : most;
 
   ResponseHead head;
   std::string_view text = reader.take_text(reader.left());
@@ -138,9 +138,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   head.add_line("\r\n");
   check_verdict(asked, judge_response(asked, head));
   promise(head.modified_ns() >= 0, "versions are numbers of 63 bits");
-  const auto most_wait = std::chrono::milliseconds(30'000);
-  const auto wait = parse_retry_after(head.retry_after, 784111777, most_wait);
-  promise(!wait || (wait->count() >= 0 && *wait <= most_wait), "nobody makes us wait for long");
+  const auto max_wait = std::chrono::milliseconds(30'000);
+  const auto wait = parse_retry_after(head.retry_after, 784111777, max_wait);
+  promise(!wait || (wait->count() >= 0 && *wait <= max_wait), "nobody makes us wait for long");
   check_redirects(head.location);
   return 0;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/crc32c.h"
-#include "source/zarr/zarr_shard_index.h"
+#include "source/zarr/chunks/zarr_shard_index.h"
 
 namespace {
 
@@ -27,7 +27,7 @@ void check(const ShardIndex& index, const ShardIndexFormat& format, const ShardE
   for (std::uint64_t chunk = 0; chunk < index.chunks(); ++chunk) {
     const auto extent = index.find(chunk);
     if (!extent) continue;
-    demand(extent->length >= format.least_chunk_bytes && extent->length <= format.most_chunk_bytes, "sizes");
+    demand(extent->length >= format.least_chunk_bytes && extent->length <= format.max_chunk_bytes, "sizes");
     demand(extent->offset >= shard.offset, "not before the shard");
     const std::uint64_t offset = extent->offset - shard.offset;
     demand(offset <= shard.length && extent->length <= shard.length - offset, "not behind the shard");
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   format.big_endian = data[0] & 2;
   format.has_checksum = data[0] & 4;
   format.least_chunk_bytes = data[3] % 16;
-  format.most_chunk_bytes = (data[0] & 8) != 0 ? UINT64_MAX : data[4];
+  format.max_chunk_bytes = (data[0] & 8) != 0 ? UINT64_MAX : data[4];
   const ShardExtent shard{data[5], data[6] * std::uint64_t{data[7]}};
   const ConstBytes stored = as_bytes(data + 8, size - 8);
   std::vector<std::byte> bytes(stored.begin(), stored.end());

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "source/tar_scan.h"
+#include "source/records/tar_scan.h"
 #include "store/memory_store.h"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/crc32c.h"
-#include "source/tfrecord_scan.h"
+#include "source/records/tfrecord_scan.h"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "decode/ome_xml.h"
-#include "decode/tiff_axes.h"
+#include "decode/tiff/ome_xml.h"
+#include "decode/tiff/tiff_axes.h"
 
 namespace {
 

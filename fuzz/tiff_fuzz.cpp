@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/scratch.h"
-#include "source/tiff_volume.h"
+#include "base/memory/scratch.h"
+#include "source/volume/tiff_volume.h"
 #include "store/memory_store.h"
 
 namespace {
@@ -18,8 +18,8 @@ namespace {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace penstock;
-  constexpr std::uint64_t kMostChunks = 64;
-  constexpr std::size_t kMostChunkBytes = 1 << 18;
+  constexpr std::uint64_t kMaxChunks = 64;
+  constexpr std::size_t kMaxChunkBytes = 1 << 18;
   const ConstBytes file = as_bytes(data, size);
   auto store = std::make_shared<MemoryStore>();
   store->put("a.tif", {file.begin(), file.end()});
@@ -33,13 +33,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Scratch scratch(budget);
   CodecWorker worker(scratch, 0);
   std::vector<std::byte> decoded;
-  for (std::uint64_t chunk = 0; chunk < std::min((*array)->chunks(), kMostChunks); ++chunk) {
+  for (std::uint64_t chunk = 0; chunk < std::min((*array)->chunks(), kMaxChunks); ++chunk) {
     const std::size_t bytes = (*array)->chunk_bytes(chunk);
     const Shape strides = (*array)->chunk_strides(chunk);
     if (strides.front() != static_cast<std::int64_t>(bytes)) broken("a chunk is one page thick");
     const auto place = (*array)->place(chunk);
     if (!place) broken("places are known");
-    if (bytes > kMostChunkBytes) continue;
+    if (bytes > kMaxChunkBytes) continue;
     decoded.assign(bytes, std::byte{0xaa});
     if (place->is_missing) {
       if (!(*array)->fill_missing(chunk, decoded)) broken("what is missing has a value");

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "source/zarr/zarr_node.h"
+#include "source/zarr/metadata/zarr_node.h"
 #include "store/memory_store.h"
 
 namespace {
@@ -47,7 +47,7 @@ void check_chunk(const ChunkedArray& array, std::uint64_t chunk, const std::vect
     return;
   }
   demand(is_ours(place->read.key), "keys stay below the array");
-  demand(place->read.most_bytes >= array.chunk_bytes(chunk) || !array.is_plain(),
+  demand(place->read.max_bytes >= array.chunk_bytes(chunk) || !array.is_plain(),
          "a chunk may have its size");
 }
 

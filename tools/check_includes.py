@@ -11,8 +11,8 @@ import re
 import sys
 
 ORDER = [
-    "base", "store", "decode", "source", "order", "plan", "transform", "batch", "cache", "device", "model",
-    "pipeline", "pack", "advise",
+    "base", "store", "decode", "source", "order", "transform", "plan", "batch", "cache", "fetch", "sample",
+    "device", "model", "worker", "pipeline", "statistics", "pack", "advise",
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 SUFFIXES = {".h", ".cpp", ".inl", ".cu"}

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "decode/codec_chain.h"
+#include "decode/codec/codec_chain.h"
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "decode/image.h"
+#include "decode/image/image.h"
 
 namespace penstock {
 namespace {

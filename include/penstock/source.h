@@ -116,13 +116,13 @@ struct ValueCoding {
   bool operator==(const ValueCoding&) const = default;
 };
 
-constexpr int kMostAxes = 8;
+constexpr int kMaxAxes = 8;
 
 // A box of a chunked array that is part of a sample: along each axis of the array, `count` elements,
 // `step` apart. Element (i, j, ...) of the box is element to + i * to_stride[0] + ... of the sample. Steps
 // are positive; an axis that is taken backwards has a negative stride.
 struct ArrayBox {
-  using Axes = std::array<std::int64_t, kMostAxes>;
+  using Axes = std::array<std::int64_t, kMaxAxes>;
   std::size_t array = 0;  // in chunked_arrays()
   Axes origin{}, count{}, step{};
   std::int64_t to = 0;
@@ -235,9 +235,9 @@ class Source {
   virtual std::uint64_t windows_left_out() const { return 0; }
 
   // The index was kept from an earlier run, so a file may have changed since.
-  virtual bool index_was_kept() const { return false; }
+  virtual bool index_was_saved() const { return false; }
   // Forgets the kept index, so that the next opening looks at the data again.
-  virtual void forget_kept_index() const {}
+  virtual void discard_saved_index() const {}
 
   virtual const Store& store() const = 0;
 };

@@ -2,7 +2,7 @@
 
 #include <nanobind/stl/string.h>
 
-#include "base/public_uri.h"
+#include "base/text/public_uri.h"
 
 namespace nb = nanobind;
 

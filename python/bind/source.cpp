@@ -8,7 +8,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "base/public_uri.h"
+#include "base/text/public_uri.h"
 #include "bind.h"
 #include "errors.h"
 #include "source_handle.h"
@@ -114,7 +114,7 @@ void bind_sources(nb::module_& m) {
       .def("stored_bytes", [](const SourceHandle& self) { return self.source->stored_bytes(); })
       .def("fingerprint", [](const SourceHandle& self) { return self.source->fingerprint(); })
       .def("windows_left_out", [](const SourceHandle& self) { return self.source->windows_left_out(); })
-      .def("index_was_kept", [](const SourceHandle& self) { return self.source->index_was_kept(); })
+      .def("index_was_saved", [](const SourceHandle& self) { return self.source->index_was_saved(); })
       .def("index_integers", &index_integers, "field"_a)
       .def("subset",
            [](const SourceHandle& self, std::vector<std::uint64_t> indices) {

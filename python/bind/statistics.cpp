@@ -1,4 +1,4 @@
-#include "pipeline/statistics.h"
+#include "statistics/statistics.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "base/public_uri.h"
+#include "base/text/public_uri.h"
 #include "penstock/result.h"
 
 namespace penstock {

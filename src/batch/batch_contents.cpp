@@ -25,7 +25,7 @@ Shape enclosing_shape(const std::vector<Part>& parts, const std::vector<bool>& l
 std::uint64_t bytes_of(const std::vector<Part>& parts) {
   std::uint64_t sum = 0;
   for (const Part& part : parts)
-    if (part.data) sum += part.spec.bytes() + kBytesAPartTakes;
+    if (part.data) sum += part.spec.bytes() + kBytesPerPart;
   return sum;
 }
 
@@ -74,7 +74,7 @@ std::uint64_t compact(const SlotLayout& layout, BatchContents& contents, std::by
   return kept;
 }
 
-VariableRoom::Answer pad_parts(const SlotLayout& layout, BatchContents& contents, VariableRoom& room,
+VariableMemory::Answer pad_parts(const SlotLayout& layout, BatchContents& contents, VariableMemory& room,
                                const std::vector<bool>& left_out, double pad_value) {
   for (std::size_t field = 0; field < layout.size(); ++field) {
     std::vector<Part>& parts = contents.parts[field];
@@ -88,14 +88,14 @@ VariableRoom::Answer pad_parts(const SlotLayout& layout, BatchContents& contents
     std::optional<std::uint64_t> product = size_of(dtype) * kept;
     for (const std::int64_t extent : shape)
       if (product) product = checked_multiply(*product, static_cast<std::uint64_t>(extent));
-    if (!product || *product > room.most_bytes_a_batch()) return VariableRoom::Answer::kNever;
+    if (!product || *product > room.max_bytes_per_batch()) return VariableMemory::Answer::kNever;
     const std::uint64_t bytes = std::max<std::uint64_t>(*product, 1);
-    if (const auto answer = room.take(contents.room, bytes); answer != VariableRoom::Answer::kYes)
+    if (const auto answer = room.take(contents.room, bytes); answer != VariableMemory::Answer::kYes)
       return answer;
     MemoryBlock block = MemoryBlock::allocate(bytes);
     if (block.size() == 0) {
       room.give_back(contents.room, bytes);
-      return VariableRoom::Answer::kNever;
+      return VariableMemory::Answer::kNever;
     }
     std::byte* at = block.data();  // zeros, fresh from the kernel
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -113,7 +113,7 @@ VariableRoom::Answer pad_parts(const SlotLayout& layout, BatchContents& contents
     contents.padded[field] = std::move(block);
     contents.padded_shapes[field] = shape;
   }
-  return VariableRoom::Answer::kYes;
+  return VariableMemory::Answer::kYes;
 }
 
 }  // namespace penstock

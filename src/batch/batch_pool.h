@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/ledger.h"
+#include "base/memory/ledger.h"
 
 namespace penstock {
 

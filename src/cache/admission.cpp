@@ -7,7 +7,7 @@ namespace penstock {
 namespace {
 
 constexpr double kAmple = 1.1;       // a little more than would do: what is not let in is gone for this epoch
-constexpr double kMostOfThem = 0.8;  // from here on, choosing saves next to nothing
+constexpr double kMaxListed = 0.8;  // from here on, choosing saves next to nothing
 constexpr std::uint64_t kFewVisits = 32;  // nothing can be told from
 
 }  // namespace
@@ -31,7 +31,7 @@ bool Admission::lets_in(double share, std::uint64_t entry_bytes, std::uint64_t f
   // Those to come may be smaller than those that were: the fewer they are, the more so.
   const double left = std::max(1.0, to_come - 2 * std::sqrt(to_come));
   const double wanted = kAmple * static_cast<double>(free_bytes) / mean_bytes / left;  // of those to come
-  if (wanted >= kMostOfThem || visited_ <= kFewVisits) return true;
+  if (wanted >= kMaxListed || visited_ <= kFewVisits) return true;
   // Among the highest shares of late?
   const auto known = std::min<std::uint64_t>(visited_, kRemembered);
   const auto higher = std::count_if(shares_.begin(), shares_.begin() + static_cast<std::ptrdiff_t>(known),

@@ -10,11 +10,11 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "cache/contents_file.h"
+#include "cache/shared/contents_file.h"
 #include "cache/disk_folder.h"
-#include "cache/entry_table.h"
-#include "cache/file_lock.h"
-#include "cache/mapping_guard.h"
+#include "cache/shared/entry_table.h"
+#include "cache/shared/file_lock.h"
+#include "cache/shared/mapping_guard.h"
 #include "penstock/cache.h"
 
 namespace penstock {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "cache/entry_table.h"
+#include "cache/shared/entry_table.h"
 
 namespace penstock {
 namespace {
@@ -28,10 +28,10 @@ constexpr auto kBetweenTries = std::chrono::milliseconds(20);
 
 // The table has places for as many entries as are expected, of a mean size between these: other data may
 // come into the same folder, and the table is to be small beside the entries.
-constexpr std::uint64_t kMostMeanBytes = 64 << 10, kLeastMeanBytes = 512;
+constexpr std::uint64_t kMaxMeanBytes = 64 << 10, kLeastMeanBytes = 512;
 
 std::uint64_t index_bytes(const DiskTierOptions& options) {
-  return EntryTable::bytes_for(std::clamp(options.expected_entries, options.capacity_bytes / kMostMeanBytes,
+  return EntryTable::bytes_for(std::clamp(options.expected_entries, options.capacity_bytes / kMaxMeanBytes,
                                           options.capacity_bytes / kLeastMeanBytes));
 }
 

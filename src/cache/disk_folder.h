@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "cache/descriptor.h"
+#include "cache/shared/descriptor.h"
 #include "cache/disk_tier.h"
-#include "cache/shared_file.h"
+#include "cache/shared/shared_file.h"
 
 namespace penstock {
 

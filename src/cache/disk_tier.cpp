@@ -11,10 +11,10 @@
 
 #include "base/crc32c.h"
 #include "base/stats.h"
-#include "cache/contents_file.h"
+#include "cache/shared/contents_file.h"
 #include "cache/disk_folder.h"
-#include "cache/entry_table.h"
-#include "cache/lock_warning.h"
+#include "cache/shared/entry_table.h"
+#include "cache/shared/lock_warning.h"
 
 namespace penstock {
 namespace {

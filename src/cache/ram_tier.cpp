@@ -8,12 +8,12 @@
 #include <chrono>
 #include <mutex>
 
-#include "base/byte_units.h"
+#include "base/text/byte_units.h"
 #include "base/checked_math.h"
 #include "base/machine.h"
-#include "cache/entry_table.h"
-#include "cache/lock_warning.h"
-#include "cache/shared_file.h"
+#include "cache/shared/entry_table.h"
+#include "cache/shared/lock_warning.h"
+#include "cache/shared/shared_file.h"
 
 namespace penstock {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t kLeaveFree = 64 * kMiB;
 constexpr std::uint64_t kSlab = 8 * kMiB;  // before each of which the machine's free memory is looked at
 constexpr std::int64_t kPauseMs = 1000;    // after there was none
-constexpr std::uint64_t kLeastStripe = 256 * kMiB, kEntriesOfStripe = 64, kMostStripes = 16;
+constexpr std::uint64_t kLeastStripe = 256 * kMiB, kEntriesOfStripe = 64, kMaxStripes = 16;
 constexpr std::uint64_t kLeastEntryBytes = 512;  // smaller ones only fill the table
 
 std::string prefix() { return fmt::format("penstock-1-{}-", geteuid()); }
@@ -251,7 +251,7 @@ std::uint32_t useful_stripes(std::uint64_t capacity_bytes, std::uint64_t entry_b
   // At the end of each some room is left that no entry fits into: it must be little.
   const std::uint64_t least =
       std::max(kLeastStripe, checked_multiply(entry_bytes, kEntriesOfStripe).value_or(UINT64_MAX));
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(capacity_bytes / least, 1, kMostStripes));
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(capacity_bytes / least, 1, kMaxStripes));
 }
 
 Result<CacheTierPtr> open_ram_tier(const RamTierOptions& options) {

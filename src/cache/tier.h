@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "cache/entry.h"
+#include "cache/shared/entry.h"
 #include "penstock/cache.h"
 #include "penstock/result.h"
 

@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-constexpr std::size_t kMostTiers = 2;
+constexpr std::size_t kMaxTiers = 2;
 
 class TieredCache final : public Cache {
  public:

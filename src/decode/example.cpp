@@ -28,7 +28,7 @@ constexpr std::uint32_t kStep = 1;                                         // Fe
 constexpr std::uint32_t kBytesList = 1, kFloatList = 2, kIntegerList = 3;  // Feature
 constexpr std::uint32_t kValue = 1;                                        // the three lists
 
-constexpr std::size_t kMostFeatures = 1 << 16;
+constexpr std::size_t kMaxFeatures = 1 << 16;
 constexpr std::uint64_t kBytesPerFeature = 256;  // in memory, besides its name
 
 // A record of 2 GiB may hold a thousand million fields.
@@ -263,9 +263,9 @@ Result<std::vector<NamedFeature>> list_features(ConstBytes example, const Charge
           const std::string_view name = name_of(entry);
           if (!by_name.contains(name)) PENSTOCK_CHECK(ask(charge, kBytesPerFeature + name.size()));
           by_name[name] = entry;
-          if (by_name.size() > kMostFeatures)
+          if (by_name.size() > kMaxFeatures)
             return fail(ErrorCode::kTooLarge,
-                        fmt::format("example with more than {} features", kMostFeatures));
+                        fmt::format("example with more than {} features", kMaxFeatures));
         }
       for (const auto& [name, place] : by_name) {
         if (!check_utf8(bytes_of(name))) return corrupt_example("a feature's name is not UTF-8");

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/charge.h"
+#include "base/memory/charge.h"
 #include "penstock/result.h"
 
 namespace penstock {

@@ -25,10 +25,10 @@ constexpr std::uint16_t kDeflateLevelFlags = 3 << 1;  // how hard the writer tri
 constexpr std::uint16_t kExtra64 = 1;                 // the extra field with sizes of 64 bits
 constexpr std::uint32_t kSeeExtra = 0xffffffff;       // in place of a size or offset that is in there
 
-constexpr std::size_t kMostMembers = 65'536;
+constexpr std::size_t kMaxMembers = 65'536;
 constexpr std::uint64_t kCentralHeaderBytes = 46;
 constexpr std::uint64_t kBytesPerListed = 192;  // in memory, besides its name
-constexpr std::uint64_t kDeflateMostRatio = 1032;  // 258 bytes for two bits
+constexpr std::uint64_t kMaxDeflateRatio = 1032;  // 258 bytes for two bits
 constexpr std::string_view kSuffix = ".npy";
 
 std::unexpected<Error> fail_in_zip(ErrorCode code, std::string_view what, std::uint64_t offset) {
@@ -132,7 +132,7 @@ Result<Directory> find_directory(ConstBytes file) {
   if (!one_disk) return fail_in_zip(ErrorCode::kUnsupported, "archive in several parts", *end);
   if (directory.offset > directory_end || directory.bytes != directory_end - directory.offset)
     return corrupt_zip("the central directory is not where the end record says", *end);
-  if (directory.members > kMostMembers)
+  if (directory.members > kMaxMembers)
     return fail_in_zip(ErrorCode::kTooLarge, fmt::format("{} members", directory.members), *end);
   return directory;
 }
@@ -178,7 +178,7 @@ Status check_entry(const Entry& entry, const Limits& limits) {
         fmt::format("member of {} bytes, at most {} allowed", header.size_bytes, limits.encoded_bytes),
         offset);
   const bool fits = header.method == kStored ? header.size_bytes == header.stored_bytes
-                                             : header.size_bytes / kDeflateMostRatio <= header.stored_bytes;
+                                             : header.size_bytes / kMaxDeflateRatio <= header.stored_bytes;
   if (!fits) return corrupt_zip("sizes of a member contradict each other", offset);
   const bool ascii = std::ranges::all_of(entry.file_name, [](char c) { return (c & 0x80) == 0; });
   const ConstBytes name = as_bytes(entry.file_name.data(), entry.file_name.size());
@@ -232,7 +232,7 @@ Result<Place> locate(ConstBytes body, const Entry& entry, ConstBytes& stored) {
 
 // Fills `out` from all of `packed`: no byte of either may be left over.
 Status inflate_exactly(ConstBytes packed, MutableBytes out) {
-  constexpr std::size_t kMostAtOnce = std::size_t{16} << 20;  // between two looks at the interruption
+  constexpr std::size_t kMaxAtOnce = std::size_t{16} << 20;  // between two looks at the interruption
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
     return fail(ErrorCode::kNoMemory, "npz: no memory to inflate");
@@ -242,8 +242,8 @@ Status inflate_exactly(ConstBytes packed, MutableBytes out) {
   std::size_t in_left = packed.size(), out_left = out.size();
   int answer = Z_OK;
   while (answer == Z_OK && !Interruption::is_requested()) {
-    const auto in = static_cast<uInt>(std::min(in_left, kMostAtOnce));
-    const auto room = static_cast<uInt>(std::min(out_left, kMostAtOnce));
+    const auto in = static_cast<uInt>(std::min(in_left, kMaxAtOnce));
+    const auto room = static_cast<uInt>(std::min(out_left, kMaxAtOnce));
     stream.avail_in = in;
     stream.avail_out = room;
     answer = inflate(&stream, Z_NO_FLUSH);  // Z_BUF_ERROR where it gets no further

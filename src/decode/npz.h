@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/charge.h"
+#include "base/memory/charge.h"
 #include "base/limits.h"
 #include "penstock/result.h"
 

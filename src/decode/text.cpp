@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kMostJsonDepth = 256;
+constexpr std::size_t kMaxJsonDepth = 256;
 
 std::unexpected<Error> corrupt_text(std::string_view what, std::size_t offset) {
   return fail(ErrorCode::kCorrupt, std::string(what), {"", static_cast<std::int64_t>(offset), -1, -1});
@@ -114,11 +114,11 @@ class JsonCheck final : public nlohmann::json::json_sax_t {
   }
 
   bool open() {
-    if (keys_.size() < kMostJsonDepth) {
+    if (keys_.size() < kMaxJsonDepth) {
       keys_.emplace_back();
       return true;
     }
-    error_ = corrupt_text(fmt::format("JSON: nested more than {} deep", kMostJsonDepth), read_ - 1).error();
+    error_ = corrupt_text(fmt::format("JSON: nested more than {} deep", kMaxJsonDepth), read_ - 1).error();
     return false;
   }
   bool close() {

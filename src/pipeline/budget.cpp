@@ -4,18 +4,18 @@
 
 #include <algorithm>
 
-#include "base/byte_units.h"
+#include "base/text/byte_units.h"
 
 namespace penstock {
 namespace {
 
 constexpr std::uint64_t kLeastVariable = 1 * kMiB;
-constexpr std::uint64_t kMostShare = 32 * kMiB;  // a 20 megapixel photograph is rarer than RAM is dear
+constexpr std::uint64_t kMaxShare = 32 * kMiB;  // a 20 megapixel photograph is rarer than RAM is dear
 constexpr std::uint64_t kChunkPart = 8;  // of the memory, to decode chunks on all threads
 constexpr std::uint64_t kUnusualChunk = 2;  // times the usual scratch: that much more one chunk may take,
 constexpr std::uint64_t kUnusualPart = 32;  // and at most this part of the memory
 constexpr std::uint64_t kLeastBatchesAhead = 4;
-constexpr std::uint64_t kMostBatchesAhead = 64;
+constexpr std::uint64_t kMaxBatchesAhead = 64;
 constexpr std::uint64_t kSmallQueueBytes = 64 * kMiB;  // below this, depth costs nothing worth saving
 constexpr std::uint64_t kWithTheUser = 2;  // the batch in use, and the one it is being replaced by
 
@@ -75,13 +75,13 @@ Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
                    plan.batch_area_bytes - request.batch_bytes);
     plan.batch_area_bytes -= plan.variable_area_bytes;
   }
-  plan.scratch_share_bytes = std::clamp(scratch / (2 * threads), request.least_share_bytes, kMostShare);
+  plan.scratch_share_bytes = std::clamp(scratch / (2 * threads), request.least_share_bytes, kMaxShare);
   plan.scratch_pot_bytes = scratch - std::min(scratch, plan.scratch_share_bytes * threads);
   const std::uint64_t fit = plan.batch_area_bytes / request.batch_bytes;
   const std::uint64_t wanted =
       request.prefetch ? request.prefetch
                        : std::clamp(kSmallQueueBytes / (request.batch_bytes + request.variable_bytes),
-                                    kLeastBatchesAhead, kMostBatchesAhead);
+                                    kLeastBatchesAhead, kMaxBatchesAhead);
   plan.prefetch = std::max<std::uint64_t>(1, std::min(wanted, fit > kWithTheUser ? fit - kWithTheUser : 1));
   return plan;
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "penstock/loader.h"
-#include "pipeline/sample_cache.h"
-#include "pipeline/sample_worker.h"
+#include "fetch/sample_cache.h"
+#include "sample/sample_worker.h"
 
 namespace penstock {
 

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "batch/batch_pool.h"
-#include "batch/variable_room.h"
-#include "pipeline/epoch_reads.h"
+#include "batch/variable_memory.h"
+#include "fetch/epoch_reads.h"
 #include "pipeline/loader_parts.h"
 #include "pipeline/scheduler.h"
 
@@ -20,7 +20,7 @@ struct Engine {
   // With the memory= that would be enough to decode each chunk once.
   ChunkStats chunk_stats() const;
   // How many epochs the memory for batches can carry.
-  std::uint64_t most_epochs() const { return budget.batch_area_bytes / layout.batch_bytes(); }
+  std::uint64_t max_epochs() const { return budget.batch_area_bytes / layout.batch_bytes(); }
 
   const SamplePlan plan;
   const OrderSpec order;  // as the options say
@@ -32,7 +32,7 @@ struct Engine {
   const std::uint64_t variable_bytes, cached_bytes;
   const std::shared_ptr<Ledger> ledger;
   const std::shared_ptr<BatchPool> pool;
-  const std::shared_ptr<VariableRoom> room;
+  const std::shared_ptr<VariableMemory> room;
   std::unique_ptr<SampleCache> cache;
   std::shared_ptr<const void> charge;
   ReadDivision reads;

@@ -1,5 +1,5 @@
 // Opens a loader: checks the options, divides the budget, joins the stages.
-#include "base/byte_units.h"
+#include "base/text/byte_units.h"
 #include "penstock/loader.h"
 
 #include <fmt/format.h>
@@ -9,11 +9,11 @@
 
 #include "base/machine.h"
 #include "pipeline/cache_setup.h"
-#include "pipeline/field_plan.h"
+#include "plan/field_plan.h"
 #include "pipeline/loader_parts.h"
 #include "pipeline/order_plan.h"
 #include "pipeline/pipeline_loader.h"
-#include "pipeline/sample_shape.h"
+#include "sample/sample_shape.h"
 #include "pipeline/scheduler.h"
 #include "plan/chunk_pieces.h"
 
@@ -21,19 +21,19 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kLargestBatch = 1 << 24;
-constexpr std::uint64_t kMostOpenObjects = 64;  // by each worker
+constexpr std::uint64_t kMaxOpenObjects = 64;  // by each worker
 constexpr std::uint64_t kLargestWindow = 1 << 24;
 constexpr std::uint64_t kBytesOfPlannedChunk = 256;
 constexpr std::uint64_t kBatchesWithTheUser = 2;
 constexpr std::uint64_t kBatchesBesideChunks = kBatchesWithTheUser + 3;
-constexpr std::uint64_t kMostBatchesBesideChunks = kBatchesWithTheUser + 64;
+constexpr std::uint64_t kMaxBatchesBesideChunks = kBatchesWithTheUser + 64;
 constexpr std::uint64_t kFewChunks = 16;
 constexpr std::uint64_t kPartForBatches = 16;  // of the memory: more than a few batches may take that much
 constexpr std::uint64_t kBatchesPlanned = 8;  // at least: how far ahead the uses of chunks are known
 constexpr std::uint64_t kLeastChunkScratch = kMiB / 2;
 constexpr std::uint64_t kScratchOfCopies = 64 << 10;     // a worker, where chunks only have to be copied
-constexpr std::uint64_t kMostSampleScratch = 32 * kMiB;  // a worker
-constexpr int kMostDoublings = 24;                 // of the memory, to find how much is enough
+constexpr std::uint64_t kMaxSampleScratch = 32 * kMiB;  // a worker
+constexpr int kMaxDoublings = 24;                 // of the memory, to find how much is enough
 
 std::unexpected<Error> bad_loader_option(std::string message) {
   return fail(ErrorCode::kInvalidArgument, std::move(message));
@@ -122,7 +122,7 @@ std::uint64_t bytes_to_share(const Source& source, const ChunkUse& chunks, const
     };
     const std::uint64_t few = request.prefetch ? request.prefetch + kBatchesWithTheUser : kBatchesBesideChunks;
     const std::uint64_t many =
-        request.prefetch ? few : std::clamp(memory / kPartForBatches / batch, few, kMostBatchesBesideChunks);
+        request.prefetch ? few : std::clamp(memory / kPartForBatches / batch, few, kMaxBatchesBesideChunks);
     // Of large chunks one more is worth more than a longer queue.
     wanted = beside(many);
     const std::uint64_t places = beside(few) / chunks.bytes;
@@ -177,7 +177,7 @@ struct MemoryUse {
 struct MemoryPlan {
   BudgetPlan budget;
   StreamArea streams;
-  std::optional<UpcomingPlan> upcoming;
+  std::optional<LookaheadPlan> lookahead;
 };
 
 // Compressed shards: for two epochs where that is no more than half of the memory, else for one.
@@ -212,18 +212,18 @@ Result<MemoryPlan> divide_memory(const MemoryUse& use, std::uint64_t memory) {
   if (chunks.bytes > 0 && chunks.is_shared)
     request.sample_scratch_bytes =
         use.threads * (chunks.is_only_copied ? kScratchOfCopies
-                                             : std::clamp(memory / 8 / use.threads, kMiB, kMostSampleScratch));
+                                             : std::clamp(memory / 8 / use.threads, kMiB, kMaxSampleScratch));
   PENSTOCK_CHECK(check_chunks_fit(use.plan, chunks, request));
   const auto& cache = use.options.cache;
   const std::uint64_t samples = std::max(2 * samples_together(use.order), kBatchesPlanned * use.options.batch_size);
-  auto upcoming =
-      plan_upcoming(source, {samples, bytes_to_share(source, chunks, request), chunks.bytes,
+  auto lookahead =
+      plan_lookahead(source, {samples, bytes_to_share(source, chunks, request), chunks.bytes,
                              cache && cache->options().disk_bytes > 0, use.options.batch_size, chunks.sample_bytes});
-  if (upcoming) request.shared_bytes += upcoming->bytes();
+  if (lookahead) request.shared_bytes += lookahead->bytes();
   const auto budget = divide_budget(request);
   if (!budget) return std::unexpected(budget.error());
-  if (upcoming) upcoming->loan_bytes = budget->chunk_pot_bytes;
-  return MemoryPlan{*budget, *streams, upcoming};
+  if (lookahead) lookahead->loan_bytes = budget->chunk_pot_bytes;
+  return MemoryPlan{*budget, *streams, lookahead};
 }
 
 // So many epochs can be under way at one time.
@@ -232,7 +232,7 @@ bool carries(const MemoryUse& use, std::uint64_t memory, std::size_t epochs) {
   if (!plan || plan->budget.batch_area_bytes / use.batch_bytes < epochs) return false;
   if (!plan->streams.request) return true;
   StreamRequest share = *plan->streams.request;
-  share.most_bytes = plan->streams.bytes / epochs;
+  share.max_bytes = plan->streams.bytes / epochs;
   return plan_streams(*use.plan.source, share).has_value();
 }
 
@@ -240,7 +240,7 @@ bool carries(const MemoryUse& use, std::uint64_t memory, std::size_t epochs) {
 template <typename IsEnough>
 std::uint64_t least_memory(std::uint64_t too_little, const IsEnough& is_enough) {
   std::uint64_t enough = too_little;
-  for (int i = 0; i < kMostDoublings && !is_enough(enough); ++i) {
+  for (int i = 0; i < kMaxDoublings && !is_enough(enough); ++i) {
     too_little = enough;
     enough *= 2;
   }
@@ -271,7 +271,7 @@ Result<LoaderParts> plan_with(const SourcePtr& source, const LoaderOptions& opti
   const std::uint64_t memory = given - cached;  // for all but the cache
   const unsigned threads = options.threads ? options.threads : std::max(1u, usable_cpus() / local);
   // Shards stay open, but half of what the process may have open is left to others.
-  plan->most_open_objects = std::clamp<std::uint64_t>(open_file_limit() / 2 / threads, 1, kMostOpenObjects);
+  plan->max_open_objects = std::clamp<std::uint64_t>(open_file_limit() / 2 / threads, 1, kMaxOpenObjects);
   auto streams = plan_stream_area(*source, *order, options, memory);
   if (!streams) return std::unexpected(std::move(streams).error());
   // What is decompressed to look at the first samples serves the first epoch too.
@@ -310,7 +310,7 @@ Result<LoaderParts> plan_with(const SourcePtr& source, const LoaderOptions& opti
       static_cast<double>(given) / kMiB, options.memory_bytes ? "given" : "a quarter of what is free");
   LoaderParts parts{std::move(*plan),   std::move(*order),    std::move(layout),   divided->budget, threads,
                     std::move(tuning),  std::move(ledger),    std::move(cache),    std::move(charge),
-                    divided->streams,   stream_area,          std::move(opened),   divided->upcoming,
+                    divided->streams,   stream_area,          std::move(opened),   divided->lookahead,
                     options,            variable,             cached};
   return parts;
 }
@@ -346,7 +346,7 @@ std::uint64_t MemoryNeeds::bytes_for_chunks(std::uint64_t bytes) const {
   const MemoryUse use{plan, options, order, threads, batch_bytes, variable_bytes};
   const auto is_enough = [&](std::uint64_t memory) {
     const auto divided = divide_memory(use, memory);
-    return divided && divided->upcoming && divided->upcoming->shelf_bytes >= bytes;
+    return divided && divided->lookahead && divided->lookahead->decoded_chunk_bytes >= bytes;
   };
   return least_memory(given - cached, is_enough) + cached;
 }

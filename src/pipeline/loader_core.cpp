@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/byte_units.h"
-#include "pipeline/content_fingerprint.h"
+#include "base/text/byte_units.h"
+#include "fetch/content_fingerprint.h"
 #include "pipeline/hand_over.h"
 #include "pipeline/order_plan.h"
 
@@ -165,7 +165,7 @@ Status LoaderCore::set_ranks(std::uint32_t rank, std::uint32_t world_size, std::
 
 Status LoaderCore::check_carries_one_more(const Engine& engine) const {
   const std::size_t running = engine.scheduler.epochs();
-  if (running == 0 || running < engine.most_epochs()) return {};
+  if (running == 0 || running < engine.max_epochs()) return {};
   return fail(ErrorCode::kNoMemory,
               fmt::format("memory budget of {:.1f} MiB carries {} of this loader's iterators at one time, "
                           "and so many are under way; give memory= at least {} MiB for {}, or finish, close "

@@ -10,10 +10,10 @@
 #include "order/epoch_order.h"
 #include "penstock/loader.h"
 #include "pipeline/budget.h"
-#include "pipeline/field_plan.h"
-#include "pipeline/sample_cache.h"
-#include "pipeline/stream_blocks.h"
-#include "pipeline/upcoming.h"
+#include "plan/field_plan.h"
+#include "fetch/sample_cache.h"
+#include "fetch/stream_blocks.h"
+#include "fetch/lookahead.h"
 
 namespace penstock {
 
@@ -37,7 +37,7 @@ struct LoaderParts {
   StreamArea streams;
   std::shared_ptr<Area> stream_area;
   std::unique_ptr<StreamBlocks> opened_streams;
-  std::optional<UpcomingPlan> upcoming;  // where samples share chunks, or are read ahead
+  std::optional<LookaheadPlan> lookahead;  // where samples share chunks, or are read ahead
   LoaderOptions options;                 // that all of this follows from
   std::uint64_t variable_bytes = 0;      // of a batch, roughly
   std::uint64_t cached_bytes = 0;        // of the budget, the cache's

@@ -14,7 +14,7 @@
 #include "order/epoch_order.h"
 #include "order/rank_slice.h"
 #include "penstock/interruption.h"
-#include "pipeline/epoch_reads.h"
+#include "fetch/epoch_reads.h"
 
 namespace penstock {
 

@@ -399,9 +399,9 @@ void Scheduler::complete(OpenBatch& batch) {
   const std::vector<bool> left_out = batch.left_out;
   const bool failed = batch.failed;
   trouble.unlock();
-  auto answer = VariableRoom::Answer::kYes;
+  auto answer = VariableMemory::Answer::kYes;
   if (!failed) answer = pad_parts(layout_, *batch.contents, *room_, left_out, policy_.pad_value);
-  if (answer == VariableRoom::Answer::kNever) {
+  if (answer == VariableMemory::Answer::kNever) {
     trouble.lock();
     batch.failed = true;
     batch.too_large = Error{ErrorCode::kNoMemory,
@@ -410,7 +410,7 @@ void Scheduler::complete(OpenBatch& batch) {
                             false};
   }
   const std::lock_guard lock(mutex_);
-  batch.is_complete = answer != VariableRoom::Answer::kLater;
+  batch.is_complete = answer != VariableMemory::Answer::kLater;
 }
 
 void Scheduler::finish_claim(const Claim& claim, double seconds) {

@@ -19,12 +19,12 @@
 #include <thread>
 #include <vector>
 
-#include "base/scratch.h"
+#include "base/memory/scratch.h"
 #include "base/stats.h"
 #include "batch/batch_pool.h"
-#include "pipeline/epoch_reads.h"
+#include "fetch/epoch_reads.h"
 #include "pipeline/running_epoch.h"
-#include "pipeline/sample_worker.h"
+#include "sample/sample_worker.h"
 
 namespace penstock {
 
@@ -52,7 +52,7 @@ class Scheduler {
     const SamplePlan& plan;
     const SlotLayout& layout;
     std::shared_ptr<BatchPool> pool;
-    std::shared_ptr<VariableRoom> room;
+    std::shared_ptr<VariableMemory> room;
     std::shared_ptr<Ledger> ledger;
     ReadDivision& reads;
     std::uint64_t scratch_share_bytes = 0, scratch_pot_bytes = 0;
@@ -121,7 +121,7 @@ class Scheduler {
   const SamplePlan& plan_;
   const SlotLayout& layout_;
   const std::shared_ptr<BatchPool> pool_;
-  const std::shared_ptr<VariableRoom> room_;
+  const std::shared_ptr<VariableMemory> room_;
   const std::shared_ptr<Ledger> ledger_;
   ReadDivision& reads_;  // guarded by mutex_
   const std::uint64_t prefetch_;

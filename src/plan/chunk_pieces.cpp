@@ -19,7 +19,7 @@ class Cutter {
     }
   }
 
-  std::uint64_t most_pieces() const {
+  std::uint64_t max_pieces() const {
     std::uint64_t pieces = 1;
     for (std::size_t d = 0; d < array_.grid().size(); ++d) {
       const std::int64_t along = std::min(last_chunk_[d] - first_chunk_[d] + 1, box_.count[d]);
@@ -91,7 +91,7 @@ class Cutter {
 std::uint64_t count_pieces(std::span<const ChunkedArrayPtr> arrays, std::span<const ArrayBox> boxes) {
   std::uint64_t pieces = 0;
   for (const ArrayBox& box : boxes)
-    pieces = checked_add(pieces, Cutter(*arrays[box.array], box).most_pieces()).value_or(UINT64_MAX);
+    pieces = checked_add(pieces, Cutter(*arrays[box.array], box).max_pieces()).value_or(UINT64_MAX);
   return pieces;
 }
 

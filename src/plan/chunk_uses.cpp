@@ -99,14 +99,14 @@ std::uint64_t ChunkUses::open_end() const {
 void ChunkUses::note_decoded(const ChunkId& chunk, std::uint64_t bytes) {
   const auto found = uses_.find(chunk);
   if (found == uses_.end()) {  // for this moment only
-    most_in_use_ = std::max(most_in_use_, in_use_ + bytes);
+    max_in_use_ = std::max(max_in_use_, in_use_ + bytes);
     return;
   }
   if (found->second.bytes_in_use == 0) {
     found->second.bytes_in_use = bytes;
     in_use_ += bytes;
   }
-  most_in_use_ = std::max(most_in_use_, in_use_);
+  max_in_use_ = std::max(max_in_use_, in_use_);
 }
 
 }  // namespace penstock

@@ -48,9 +48,9 @@ class ChunkUses {
   std::size_t size() const { return size_; }  // uses, over all chunks
 
   // The chunk was decoded, and takes so many bytes. From then on until its last planned use it would have to be
-  // kept, were it never to be decoded again: most_bytes_in_use() is the most that this came to at one time.
+  // kept, were it never to be decoded again: max_bytes_in_use() is the most that this came to at one time.
   void note_decoded(const ChunkId& chunk, std::uint64_t bytes);
-  std::uint64_t most_bytes_in_use() const { return most_in_use_; }
+  std::uint64_t max_bytes_in_use() const { return max_in_use_; }
 
  private:
   struct OfChunk {
@@ -69,7 +69,7 @@ class ChunkUses {
   Entries uses_;
   std::unordered_map<std::uint64_t, std::uint64_t> open_;  // by walk: the end of what is in the making
   std::size_t size_ = 0;
-  std::uint64_t in_use_ = 0, most_in_use_ = 0;
+  std::uint64_t in_use_ = 0, max_in_use_ = 0;
 };
 
 }  // namespace penstock

@@ -27,11 +27,11 @@ std::vector<JoinedRead> coalesce(std::span<const ObjectRead> wanted, const Merge
     if (!joined.empty() && can_join(read) && can_join(joined.back().read)) {
       ObjectRead& last = joined.back().read;
       const std::uint64_t end = std::max(end_of(last), end_of(read));
-      const bool near = read.range.offset <= end_of(last) + rule.most_gap_bytes;
+      const bool near = read.range.offset <= end_of(last) + rule.max_gap_bytes;
       if (last.key == read.key && last.version == read.version && near &&
-          end - last.range.offset <= rule.most_bytes) {
+          end - last.range.offset <= rule.max_bytes) {
         last.range.length = end - last.range.offset;
-        last.most_bytes = last.range.length;
+        last.max_bytes = last.range.length;
         joined.back().parts.push_back(index);
         continue;
       }

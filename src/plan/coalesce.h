@@ -14,8 +14,8 @@
 namespace penstock {
 
 struct MergeRule {
-  std::uint64_t most_gap_bytes = 128 << 10;
-  std::uint64_t most_bytes = 2 << 20;  // of a joined read; a single one may be longer
+  std::uint64_t max_gap_bytes = 128 << 10;
+  std::uint64_t max_bytes = 2 << 20;  // of a joined read; a single one may be longer
 };
 
 // A request, and which of the wanted reads it answers.

@@ -30,7 +30,7 @@ ObjectRead read_of(const Source& source, std::span<const std::size_t> fields, st
   ObjectRead read;
   read.key = extent.object;
   if (extent.shared_object) read.range = stretch_of(source, fields, sample, extent);
-  read.most_bytes = extent.shared_object ? read.range.length : Limits{}.encoded_bytes;
+  read.max_bytes = extent.shared_object ? read.range.length : Limits{}.encoded_bytes;
   if (extent.modified_ns != Extent::kUnknown)
     read.version = ObjectVersion{extent.object_bytes, extent.modified_ns};
   return read;

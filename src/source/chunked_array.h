@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "decode/codec_chain.h"
+#include "decode/codec/codec_chain.h"
 #include "penstock/array.h"
 #include "store/store.h"
 

@@ -9,8 +9,8 @@
 
 #include "base/checked_math.h"
 #include "base/limits.h"
-#include "base/nearest_name.h"
-#include "decode/image.h"
+#include "base/text/nearest_name.h"
+#include "decode/image/image.h"
 
 namespace penstock {
 namespace {

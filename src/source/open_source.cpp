@@ -6,22 +6,22 @@
 #include <cctype>
 #include <filesystem>
 
-#include "base/lower_case.h"
-#include "base/nearest_name.h"
-#include "base/opening_memory.h"
-#include "decode/image.h"
+#include "base/text/lower_case.h"
+#include "base/text/nearest_name.h"
+#include "base/memory/opening_memory.h"
+#include "decode/image/image.h"
 #include "penstock/arrays.h"
 #include "penstock/interruption.h"
 #include "penstock/source.h"
-#include "source/folder_source.h"
-#include "source/kept_index.h"
+#include "source/files/folder_source.h"
+#include "source/index/saved_index.h"
 #include "source/manifest/manifest_source.h"
-#include "source/npy_source.h"
+#include "source/files/npy_source.h"
 #include "source/patches/open_volume.h"
 #include "source/path_pattern.h"
-#include "source/tar_source.h"
-#include "source/tfrecord_source.h"
-#include "source/zarr/zarr_node.h"
+#include "source/records/tar_source.h"
+#include "source/records/tfrecord_source.h"
+#include "source/zarr/metadata/zarr_node.h"
 #include "store/file_store.h"
 #include "store/store_of_uri.h"
 
@@ -127,18 +127,18 @@ Result<SourcePtr> open_folder(std::shared_ptr<const Store> store, const std::str
       return fail(ErrorCode::kNotFound, fmt::format("no {} shards in this folder", options.kind),
                   {uri, -1, -1, -1});
   }
-  if (options.keep_index) folder.kept_path = kept_index_path(options.cache_dir, folder.root, options.kind);
-  if (!folder.kept_path.empty())
-    if (const auto bytes = read_kept_index(folder.kept_path)) {
+  if (options.keep_index) folder.saved_index_path = saved_index_path(options.cache_dir, folder.root, options.kind);
+  if (!folder.saved_index_path.empty())
+    if (const auto bytes = read_saved_index(folder.saved_index_path)) {
       auto kept = parse_index(*bytes, folder.root);
       if (kept && index_fits(*store, folder.root, *kept))
         return make_folder_source(std::move(store), std::move(*kept), std::move(folder));
       if (!kept && kept.error().code == ErrorCode::kCorrupt && options.warn)
-        options.warn(fmt::format("{}: the kept index {} is damaged and is made anew", uri, folder.kept_path));
+        options.warn(fmt::format("{}: the kept index {} is damaged and is made anew", uri, folder.saved_index_path));
     }
   auto scanned = scan_folder(*store, folder.root, options.kind, {options.progress});
   if (!scanned) return std::unexpected(std::move(scanned).error());
-  if (!folder.kept_path.empty()) keep_index(folder.kept_path, serialise_index(*scanned, folder.root));
+  if (!folder.saved_index_path.empty()) keep_index(folder.saved_index_path, serialise_index(*scanned, folder.root));
   return make_folder_source(std::move(store), std::move(*scanned), std::move(folder));
 }
 

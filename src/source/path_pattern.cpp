@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kMostPaths = 10'000'000;
+constexpr std::size_t kMaxPaths = 10'000'000;
 
 std::optional<std::uint64_t> as_number(const std::string& text) {
   std::uint64_t value = 0;
@@ -26,7 +26,7 @@ std::vector<std::string> alternatives(const std::string& body) {
   if (const auto dots = body.find(".."); dots != std::string::npos) {
     const std::string from = body.substr(0, dots), to = body.substr(dots + 2);
     const auto first = as_number(from), last = as_number(to);
-    if (first && last && *first <= *last && *last - *first < kMostPaths) {
+    if (first && last && *first <= *last && *last - *first < kMaxPaths) {
       const int width = from.starts_with('0') ? static_cast<int>(from.size()) : 0;
       for (std::uint64_t i = *first; i <= *last; ++i) out.push_back(fmt::format("{:0{}}", i, width));
       return out;
@@ -45,8 +45,8 @@ Status expand_braces(const std::string& pattern, std::vector<std::string>& out) 
   const auto open = pattern.find('{');
   const auto close = open == std::string::npos ? open : pattern.find('}', open);
   if (close == std::string::npos) {
-    if (out.size() >= kMostPaths)
-      return fail(ErrorCode::kTooLarge, fmt::format("pattern names more than {} paths", kMostPaths));
+    if (out.size() >= kMaxPaths)
+      return fail(ErrorCode::kTooLarge, fmt::format("pattern names more than {} paths", kMaxPaths));
     out.push_back(pattern);
     return {};
   }

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
-#include "base/load_run.h"
-#include "base/opening_memory.h"
+#include "base/numbers/load_run.h"
+#include "base/memory/opening_memory.h"
 #include "penstock/interruption.h"
 
 namespace penstock {
@@ -16,15 +16,15 @@ constexpr std::uint64_t kMemory = std::uint64_t{1} << 30;
 constexpr int kStoredBuffer = 0, kDecodedBuffer = 1, kCodecBuffer = 2;  // scratch buffers
 
 template <typename Number>
-Result<std::vector<Number>> read_elements(const ChunkedArray& array, std::uint64_t most_elements) {
+Result<std::vector<Number>> read_elements(const ChunkedArray& array, std::uint64_t max_elements) {
   const Where where{array.uri(), -1, -1, -1};
   if (array.spec().dtype >= DType::kComplex64)
     return fail(ErrorCode::kUnsupported, "complex numbers cannot be coordinates", where);
   std::uint64_t count = 1;
   for (const std::int64_t extent : array.spec().shape) {
     const auto product = checked_multiply(count, static_cast<std::uint64_t>(extent));
-    if (!product || *product > most_elements)
-      return fail(ErrorCode::kTooLarge, fmt::format("more than {} elements", most_elements), where);
+    if (!product || *product > max_elements)
+      return fail(ErrorCode::kTooLarge, fmt::format("more than {} elements", max_elements), where);
     count = *product;
   }
   OpeningReservation reservation;
@@ -93,12 +93,12 @@ Result<std::vector<Number>> read_elements(const ChunkedArray& array, std::uint64
 
 }  // namespace
 
-Result<std::vector<double>> read_numbers(const ChunkedArray& array, std::uint64_t most_elements) {
-  return read_elements<double>(array, most_elements);
+Result<std::vector<double>> read_numbers(const ChunkedArray& array, std::uint64_t max_elements) {
+  return read_elements<double>(array, max_elements);
 }
 
-Result<std::vector<std::int64_t>> read_integers(const ChunkedArray& array, std::uint64_t most_elements) {
-  return read_elements<std::int64_t>(array, most_elements);
+Result<std::vector<std::int64_t>> read_integers(const ChunkedArray& array, std::uint64_t max_elements) {
+  return read_elements<std::int64_t>(array, max_elements);
 }
 
 }  // namespace penstock

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "base/lower_case.h"
-#include "base/public_uri.h"
+#include "base/text/lower_case.h"
+#include "base/text/public_uri.h"
 
 namespace penstock {
 namespace {
 
 constexpr std::size_t kDigestDigits = 16;
-constexpr int kMostDecodings = 4;  // no honest name is encoded more often
+constexpr int kMaxDecodings = 4;  // no honest name is encoded more often
 
 // Parameters by which the usual stores and networks grant access. They say who may read and until when, and nothing
 // about the content. A parameter that is missing here costs a cache that is filled anew for each signature.
@@ -115,7 +115,7 @@ std::string object_key(std::string_view url) {
 bool leaves_folder(std::string_view url_path) {
   std::string path(url_path);
   for (int times = 0; auto decoded = percent_decoded(path); ++times) {
-    if (times == kMostDecodings) return true;
+    if (times == kMaxDecodings) return true;
     path = *std::move(decoded);
   }
   std::ranges::replace(path, '\\', '/');

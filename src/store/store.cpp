@@ -34,8 +34,8 @@ Result<ObjectBytes> Store::read(const ObjectRead& wanted, const Room& room) cons
     length = version.size - std::min(offset, version.size);
   }
   const Where where{wanted.key, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(length), -1};
-  if (length > wanted.most_bytes)
-    return fail(ErrorCode::kTooLarge, fmt::format("{} bytes, at most {} expected", length, wanted.most_bytes),
+  if (length > wanted.max_bytes)
+    return fail(ErrorCode::kTooLarge, fmt::format("{} bytes, at most {} expected", length, wanted.max_bytes),
                 where);
   if (offset > version.size || length > version.size - offset)
     return fail(ErrorCode::kTruncated,

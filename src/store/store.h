@@ -77,7 +77,7 @@ struct ByteRange {
 struct ObjectRead {
   std::string key;
   ByteRange range;
-  std::uint64_t most_bytes = 0;          // a longer answer is kTooLarge, and is not read
+  std::uint64_t max_bytes = 0;          // a longer answer is kTooLarge, and is not read
   std::optional<ObjectVersion> version;  // anything else is kChanged
   // Not 0: somebody waits for it, and for little else. Worth so many requests at once, beyond what the
   // store wants to have under way otherwise.

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
-#include "base/lower_case.h"
+#include "base/text/lower_case.h"
 #include "store/file_store.h"
-#include "store/http_store.h"
+#include "store/http/http_store.h"
 
 namespace penstock {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "store/http_url.h"
+#include "store/http/http_url.h"
 #include "store/object_key.h"
 #include "store/store.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "decode/grey.h"
+#include "decode/image/grey.h"
 #include "transform/op.h"
 
 namespace penstock {
@@ -133,9 +133,9 @@ Result<OpPtr> make_op(const ColorJitter& spec) {
   const auto ordered = [](const ColorJitter::Range& range, double low, double high) {
     return range.from >= low && range.to >= range.from && range.to <= high;
   };
-  constexpr double kMost = 1e6;
-  if (!ordered(spec.brightness, 0, kMost) || !ordered(spec.contrast, 0, kMost) ||
-      !ordered(spec.saturation, 0, kMost) || !ordered(spec.hue, -0.5, 0.5))
+  constexpr double kMax = 1e6;
+  if (!ordered(spec.brightness, 0, kMax) || !ordered(spec.contrast, 0, kMax) ||
+      !ordered(spec.saturation, 0, kMax) || !ordered(spec.hue, -0.5, 0.5))
     return fail(ErrorCode::kInvalidArgument,
                 "ColorJitter: brightness, contrast and saturation must not be negative, hue must "
                 "be within -0.5 to 0.5");

@@ -5,7 +5,7 @@
 // crop are decoded and computed. A value.
 #pragma once
 
-#include "decode/image.h"
+#include "decode/image/image.h"
 #include "penstock/transform.h"
 
 namespace penstock {

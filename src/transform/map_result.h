@@ -1,7 +1,7 @@
 // What the user's functions return, on its way back into the pipeline.
 #pragma once
 
-#include "base/scratch.h"
+#include "base/memory/scratch.h"
 #include "penstock/transform.h"
 #include "transform/view.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/random.h"
-#include "base/scratch.h"
+#include "base/memory/scratch.h"
 #include "base/stats.h"
 #include "penstock/transform.h"
 #include "transform/frame.h"

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "decode/image.h"
+#include "decode/image/image.h"
 #include "transform/view.h"
 
 namespace penstock {

@@ -50,10 +50,10 @@ class PadOp final : public Op {
 }  // namespace
 
 Result<OpPtr> make_op(const Pad& spec) {
-  constexpr int kMost = 1 << 15;
+  constexpr int kMax = 1 << 15;
   for (const int side : {spec.left, spec.top, spec.right, spec.bottom})
-    if (side < 0 || side > kMost)
-      return fail(ErrorCode::kInvalidArgument, fmt::format("Pad by {}: wants 0 to {}", side, kMost));
+    if (side < 0 || side > kMax)
+      return fail(ErrorCode::kInvalidArgument, fmt::format("Pad by {}: wants 0 to {}", side, kMax));
   return std::make_unique<PadOp>(spec);
 }
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "decode/image.h"
+#include "decode/image/image.h"
 #include "penstock/source.h"
 #include "transform/op.h"
 

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "base/scratch.h"
+#include "base/memory/scratch.h"
 #include "transform/frame.h"
 #include "transform/view.h"
 

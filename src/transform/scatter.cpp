@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/load_run.h"
+#include "base/numbers/load_run.h"
 #include "transform/kernels/kernels.h"
 #include "transform/store_run.h"
 #include "transform/write_slot.h"

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/load_run.h"
+#include "base/numbers/load_run.h"
 #include "transform/kernels/kernels.h"
 #include "transform/store_run.h"
 

@@ -9,7 +9,7 @@
 #include <iterator>
 
 #include "base/random.h"
-#include "decode/grey.h"
+#include "decode/image/grey.h"
 #include "decode/npy.h"
 #include "support/decode_region.h"
 

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "store/file_store.h"
-#include "store/http_store.h"
+#include "store/http/http_store.h"
 #include "store/memory_store.h"
 #include "support/fault_calls.h"
 #include "support/fault_store.h"

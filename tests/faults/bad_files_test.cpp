@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "source/npy_source.h"
+#include "source/files/npy_source.h"
 #include "store/file_store.h"
 #include "support/encode_images.h"
 #include "support/fault_calls.h"

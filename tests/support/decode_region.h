@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "decode/image.h"
+#include "decode/image/image.h"
 #include "support/encode_images.h"
 
 namespace penstock {

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <stop_token>
 
-#include "store/http_store.h"
+#include "store/http/http_store.h"
 #include "support/http_server.h"
 
 namespace penstock {
@@ -19,7 +19,7 @@ inline HttpOptions impatient() {
   options.retry.longest_delay = std::chrono::milliseconds(10);
   options.retry.longest_wish = std::chrono::milliseconds(50);
   options.retry.give_up_after = std::chrono::milliseconds(20'000);
-  options.retry.most_tries = 4;
+  options.retry.max_tries = 4;
   return options;
 }
 
@@ -27,7 +27,7 @@ inline HttpOptions impatient() {
 inline HttpOptions easily_bored() {
   HttpOptions options = impatient();
   options.stall_after = std::chrono::milliseconds(300);
-  options.retry.most_tries = 100;
+  options.retry.max_tries = 100;
   return options;
 }
 

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/lower_case.h"
+#include "base/text/lower_case.h"
 
 namespace penstock {
 namespace {
@@ -186,7 +186,7 @@ void HttpServer::serve(int socket, int connection) {
     call.connection = connection;
     call.number = ++requests_;
     const int now = ++at_once_;
-    for (int most = most_at_once_; now > most && !most_at_once_.compare_exchange_weak(most, now);) {}
+    for (int most = max_at_once_; now > most && !max_at_once_.compare_exchange_weak(most, now);) {}
     script_(call, client);
     --at_once_;
   }

@@ -71,7 +71,7 @@ class HttpServer {
   std::string url(const std::string& path = "/x") const;
   int connections() const { return connections_; }
   int requests() const { return requests_; }
-  int most_at_once() const { return most_at_once_; }
+  int max_at_once() const { return max_at_once_; }
 
  private:
   void accept_all();
@@ -80,7 +80,7 @@ class HttpServer {
   Script script_;
   int listener_ = -1, port_ = 0;
   std::atomic<bool> is_closing_{false};
-  std::atomic<int> connections_{0}, requests_{0}, at_once_{0}, most_at_once_{0};
+  std::atomic<int> connections_{0}, requests_{0}, at_once_{0}, max_at_once_{0};
   std::mutex mutex_;
   std::vector<std::thread> threads_;  // guarded by mutex_
   std::thread acceptor_;

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "base/scratch.h"
+#include "base/memory/scratch.h"
 #include "source/chunked_array.h"
 
 namespace penstock {

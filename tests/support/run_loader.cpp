@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "source/npy_source.h"
+#include "source/files/npy_source.h"
 #include "support/encode_images.h"
 #include "support/make_npy.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "penstock/loader.h"
-#include "source/folder_source.h"
+#include "source/files/folder_source.h"
 #include "store/memory_store.h"
 
 namespace penstock {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "source/zarr/zarr_node.h"
+#include "source/zarr/metadata/zarr_node.h"
 #include "store/memory_store.h"
 #include "support/text_bytes.h"
 

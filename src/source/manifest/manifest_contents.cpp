@@ -35,10 +35,10 @@ Status ManifestContents::set_names(std::vector<std::string> found) {
   names = std::move(found);
   columns.resize(names.size());
   // A cell takes a byte of the file at least, so a short file with many columns reserves little.
-  const std::size_t most_rows = std::min(count_filled_lines(text), text.size() / names.size() + 1);
-  rows.reserve(most_rows);
-  cells.reserve(most_rows * names.size());
-  for (ColumnValues& column : columns) column.reserve(most_rows);
+  const std::size_t max_rows = std::min(count_filled_lines(text), text.size() / names.size() + 1);
+  rows.reserve(max_rows);
+  cells.reserve(max_rows * names.size());
+  for (ColumnValues& column : columns) column.reserve(max_rows);
   return {};
 }
 

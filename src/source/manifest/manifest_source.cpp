@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/hash.h"
-#include "base/lower_case.h"
+#include "base/text/lower_case.h"
 #include "decode/text.h"
 #include "penstock/interruption.h"
 #include "source/field_kind.h"

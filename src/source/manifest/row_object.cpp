@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/public_uri.h"
+#include "base/text/public_uri.h"
 #include "store/object_key.h"
 
 namespace penstock {

@@ -14,7 +14,7 @@ namespace {
 using Axes = VoxelSet::Axes;
 using Mask = VoxelSet::Mask;
 
-constexpr std::int64_t kMostTileEdge = 128;
+constexpr std::int64_t kMaxTileEdge = 128;
 
 // The origins of a tile, padded to three axes.
 struct Tile {
@@ -36,7 +36,7 @@ class ForegroundPlaces {
         last_(VoxelSet::padded(rule.last, 0)) {
     for (std::size_t d = 0; d < 3; ++d) {
       const std::int64_t edge = out.block_shape()[d];
-      blocks_per_tile_[d] = std::max<std::int64_t>(1, std::min(kMostTileEdge, patch_[d] / 2) / edge);
+      blocks_per_tile_[d] = std::max<std::int64_t>(1, std::min(kMaxTileEdge, patch_[d] / 2) / edge);
       tiles_[d] = (out.blocks()[d] + blocks_per_tile_[d] - 1) / blocks_per_tile_[d];
     }
   }

@@ -8,7 +8,7 @@
 
 #include <functional>
 
-#include "source/voxel_set.h"
+#include "source/volume/voxel_set.h"
 
 namespace penstock {
 

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
-#include "base/lower_case.h"
-#include "base/natural_order.h"
-#include "source/npy_volume.h"
+#include "base/text/lower_case.h"
+#include "base/text/natural_order.h"
+#include "source/volume/npy_volume.h"
 #include "source/path_pattern.h"
-#include "source/tiff_volume.h"
+#include "source/volume/tiff_volume.h"
 #include "source/zarr/variable.h"
-#include "source/zarr/zarr_node.h"
+#include "source/zarr/metadata/zarr_node.h"
 #include "store/store_of_uri.h"
 
 namespace penstock {

@@ -12,8 +12,8 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kVisitsPerEpoch = 64;  // at least, so that an epoch sees many places
-constexpr std::uint64_t kFewestPerVisit = 4, kMostPerVisit = 32;
-constexpr std::uint64_t kMostRegionsListed = 1 << 24;  // 16 bytes each, for each volume and class
+constexpr std::uint64_t kFewestPerVisit = 4, kMaxPerVisit = 32;
+constexpr std::uint64_t kMaxRegionsListed = 1 << 24;  // 16 bytes each, for each volume and class
 constexpr std::uint64_t kAskEveryDraws = 1 << 12;           // regions
 constexpr double kWholeShare = 0x1p60;                 // weights become whole numbers out of this
 
@@ -59,7 +59,7 @@ Result<std::unique_ptr<const PatchDraws>> PatchDraws::make(const PatchVolumes& v
   if (!sets) return std::unexpected(std::move(sets).error());
   std::unique_ptr<PatchDraws> draws(new PatchDraws(volumes));
   draws->per_epoch_ = options.per_epoch;
-  draws->per_visit_ = std::clamp(options.per_epoch / kVisitsPerEpoch, kFewestPerVisit, kMostPerVisit);
+  draws->per_visit_ = std::clamp(options.per_epoch / kVisitsPerEpoch, kFewestPerVisit, kMaxPerVisit);
   PENSTOCK_CHECK(draws->find_strata(std::move(*sets), options));
   PENSTOCK_CHECK(draws->divide_draws(options));
   return draws;
@@ -72,7 +72,7 @@ Shape PatchDraws::region_edge(const PatchVolume& volume, bool is_listed) const {
   for (std::size_t d = 0; d < patch.size(); ++d)
     edge[d] = std::max<std::int64_t>(1, std::max(patch[d], chunk[chunk.size() - patch.size() + d]) / 2);
   // Tables of regions have a bounded size.
-  while (is_listed && volume.grid.regions(edge) > kMostRegionsListed)
+  while (is_listed && volume.grid.regions(edge) > kMaxRegionsListed)
     for (std::int64_t& extent : edge) extent *= 2;
   return edge;
 }

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
-#include "base/public_uri.h"
+#include "base/text/public_uri.h"
 
 namespace penstock {
 namespace {
@@ -25,7 +25,7 @@ Shape lead_of(const Shape& shape, std::size_t axes) {
 
 Status check_size(const PatchOptions& options) {
   const Shape& size = options.size;
-  if (size.empty() || size.size() > kMostAxes)
+  if (size.empty() || size.size() > kMaxAxes)
     return bad_volume_option(fmt::format("size={}: an extent for each axis of a patch", size));
   for (const std::int64_t extent : size)
     if (extent < 1) return bad_volume_option(fmt::format("size={}: extents are at least 1", size));

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "base/opening_memory.h"
+#include "base/memory/opening_memory.h"
 #include "base/random.h"
 #include "penstock/arrays.h"
 #include "penstock/interruption.h"
 #include "source/patches/open_volume.h"
-#include "store/http_url.h"
+#include "store/http/http_url.h"
 #include "source/patches/patch_draws.h"
 
 namespace penstock {

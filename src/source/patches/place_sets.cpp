@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "base/machine.h"
-#include "base/opening_memory.h"
+#include "base/memory/opening_memory.h"
 #include "penstock/interruption.h"
-#include "source/label_scan.h"
+#include "source/volume/label_scan.h"
 #include "source/patches/foreground_places.h"
 
 namespace penstock {
@@ -56,9 +56,9 @@ class PlaceFinder {
           return fail(ErrorCode::kStopped, "looking for patches in the mask was stopped",
                       {volume.mask->uri(), -1, -1, -1});
         if (mask->count(volume.grid.origin(place), volumes_.patch()) == 0) continue;
-        if (++all > kMostPlacesListed)
+        if (++all > kMaxPlacesListed)
           return fail(ErrorCode::kTooLarge,
-                      fmt::format("more than {} patches in the mask", kMostPlacesListed),
+                      fmt::format("more than {} patches in the mask", kMaxPlacesListed),
                       {volume.mask->uri(), -1, -1, -1});
         mine.push_back(place);
       }
@@ -134,7 +134,7 @@ class PlaceFinder {
   const PatchOptions& options_;
   LabelScanOptions scan_;
   // A small file may claim a volume of any size: half of the memory for opening, too.
-  SetMemory memory_{std::min(kMostSetBytes, OpeningMemory::at_most(UINT64_MAX) / 2)};
+  SetMemory memory_{std::min(kMaxSetBytes, OpeningMemory::at_most(UINT64_MAX) / 2)};
   std::uint64_t chunks_done_ = 0;
 };
 

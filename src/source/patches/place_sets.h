@@ -1,6 +1,6 @@
 // Which places of the volumes patches may be taken from, where labels or masks decide that.
 //
-// Reads labels and masks once, with several threads. What is kept takes at most kMostSetBytes for all
+// Reads labels and masks once, with several threads. What is kept takes at most kMaxSetBytes for all
 // volumes together (see VoxelSet); more is kTooLarge.
 #pragma once
 
@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "source/patches/patch_volumes.h"
-#include "source/voxel_set.h"
+#include "source/volume/voxel_set.h"
 
 namespace penstock {
 
-constexpr std::uint64_t kMostSetBytes = std::uint64_t{4} << 30;
-constexpr std::uint64_t kMostPlacesListed = std::uint64_t{1} << 27;  // 1 GiB
+constexpr std::uint64_t kMaxSetBytes = std::uint64_t{4} << 30;
+constexpr std::uint64_t kMaxPlacesListed = std::uint64_t{1} << 27;  // 1 GiB
 
 // Places that are drawn with the same probability: those of a volume, or of one class in a volume.
 struct PlaceSet {

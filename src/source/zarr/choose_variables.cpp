@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/nearest_name.h"
+#include "base/text/nearest_name.h"
 
 namespace penstock {
 namespace {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "base/half_float.h"
-#include "base/lower_case.h"
+#include "base/numbers/half_float.h"
+#include "base/text/lower_case.h"
 #include "source/read_array.h"
 #include "source/zarr/variable.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "source/zarr/time_coding.h"
-#include "source/zarr/zarr_node.h"
+#include "source/zarr/time/time_coding.h"
+#include "source/zarr/metadata/zarr_node.h"
 
 namespace penstock {
 

@@ -13,14 +13,14 @@
 #include "source/path_pattern.h"
 #include "source/read_array.h"
 #include "source/zarr/variable.h"
-#include "store/http_url.h"
+#include "store/http/http_url.h"
 #include "store/store_of_uri.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMostCompared = 1 << 24;  // elements of a variable without the sample dimension
-constexpr std::size_t kMostStores = 100'000;
+constexpr std::uint64_t kMaxCompared = 1 << 24;  // elements of a variable without the sample dimension
+constexpr std::size_t kMaxStores = 100'000;
 
 bool is_remote(const std::string& uri) { return uri.find("://") != std::string::npos; }
 
@@ -89,14 +89,14 @@ double decoded(double stored, const ValueCoding* coding) {
 
 Result<bool> have_same_values(const ZarrArray& a, const ZarrArray& b, bool is_time) {
   const std::uint64_t elements = element_count(a.data->spec().shape);
-  if (elements > kMostCompared || a.data->spec().dtype >= DType::kComplex64) return true;
+  if (elements > kMaxCompared || a.data->spec().dtype >= DType::kComplex64) return true;
   if (is_time) {
-    const auto times = read_integers(*a.data, kMostCompared), other_times = read_integers(*b.data, kMostCompared);
+    const auto times = read_integers(*a.data, kMaxCompared), other_times = read_integers(*b.data, kMaxCompared);
     if (!times) return std::unexpected(times.error());
     if (!other_times) return std::unexpected(other_times.error());
     return *times == *other_times;
   }
-  const auto one = read_numbers(*a.data, kMostCompared), other = read_numbers(*b.data, kMostCompared);
+  const auto one = read_numbers(*a.data, kMaxCompared), other = read_numbers(*b.data, kMaxCompared);
   if (!one) return std::unexpected(one.error());
   if (!other) return std::unexpected(other.error());
   const auto coding = coding_of(a, {}), other_coding = coding_of(b, {});
@@ -321,8 +321,8 @@ Result<std::vector<std::string>> expand_stores(const std::vector<std::string>& g
     uris.insert(uris.end(), expanded->begin(), expanded->end());
   }
   if (uris.empty()) return fail(ErrorCode::kInvalidArgument, "the list names no store");
-  if (uris.size() > kMostStores)
-    return fail(ErrorCode::kTooLarge, fmt::format("{} stores; at most {}", uris.size(), kMostStores),
+  if (uris.size() > kMaxStores)
+    return fail(ErrorCode::kTooLarge, fmt::format("{} stores; at most {}", uris.size(), kMaxStores),
                 {without_secrets(uris.front()), -1, -1, -1});
   for (std::size_t i = 0; i < uris.size(); ++i)
     if (std::ranges::find(uris.begin(), uris.begin() + static_cast<std::ptrdiff_t>(i), uris[i]) !=

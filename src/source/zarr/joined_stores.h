@@ -9,7 +9,7 @@
 
 #include "penstock/arrays.h"
 #include "source/zarr/coordinate.h"
-#include "source/zarr/zarr_node.h"
+#include "source/zarr/metadata/zarr_node.h"
 
 namespace penstock {
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "source/zarr/date_text.h"
+#include "source/zarr/time/date_text.h"
 
 namespace penstock {
 namespace {

@@ -10,10 +10,10 @@
 #include <sstream>
 
 #include "base/checked_math.h"
-#include "base/nearest_name.h"
-#include "base/promotion.h"
-#include "source/zarr/fill_value.h"
-#include "source/zarr/time_array.h"
+#include "base/text/nearest_name.h"
+#include "base/numbers/promotion.h"
+#include "source/zarr/metadata/fill_value.h"
+#include "source/zarr/time/time_array.h"
 
 namespace penstock {
 namespace {

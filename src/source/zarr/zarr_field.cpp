@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
-#include "base/promotion.h"
+#include "base/numbers/promotion.h"
 
 namespace penstock {
 namespace {
@@ -72,7 +72,7 @@ Result<ZarrField> make_zarr_field(ZarrField field, const std::vector<Variable>& 
       std::int64_t own_channels = 1;
       for (std::size_t d = 0; d + tail_axes < whole.size(); ++d) own_channels *= whole[d];
       if (whole.size() > 3 &&
-          own_channels / std::max<std::int64_t>(whole[whole.size() - 3], 1) > kMostBoxesOfVariable)
+          own_channels / std::max<std::int64_t>(whole[whole.size() - 3], 1) > kMaxBoxesOfVariable)
         return bad_field(fmt::format("stack: {} has {} channels", variable.array.name, own_channels), uri);
       channels += own_channels;
       field.layout.channels_of_variables.push_back(own_channels);
@@ -88,8 +88,8 @@ Result<ZarrField> make_zarr_field(ZarrField field, const std::vector<Variable>& 
     const Shape own = first.shape();
     shape.insert(shape.end(), own.begin(), own.end());
   }
-  if (shape.size() > kMostAxes)
-    return bad_field(fmt::format("field {} has {} axes; at most {}", field.name, shape.size(), kMostAxes),
+  if (shape.size() > kMaxAxes)
+    return bad_field(fmt::format("field {} has {} axes; at most {}", field.name, shape.size(), kMaxAxes),
                      uri);
   std::uint64_t bytes = size_of(field.layout.spec.dtype);
   for (const std::int64_t extent : shape) {

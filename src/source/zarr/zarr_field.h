@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-constexpr std::int64_t kMostBoxesOfVariable = 1 << 16;  // that one variable of a sample is cut into
+constexpr std::int64_t kMaxBoxesOfVariable = 1 << 16;  // that one variable of a sample is cut into
 
 struct ZarrField {
   std::string name;

@@ -8,24 +8,24 @@
 #include <set>
 
 #include "base/checked_math.h"
-#include "base/nearest_name.h"
-#include "base/opening_memory.h"
+#include "base/text/nearest_name.h"
+#include "base/memory/opening_memory.h"
 #include "base/random.h"
 #include "penstock/arrays.h"
 #include "penstock/interruption.h"
 #include "source/zarr/choose_variables.h"
-#include "source/zarr/gaps.h"
+#include "source/zarr/time/gaps.h"
 #include "source/zarr/joined_stores.h"
 #include "source/zarr/variable.h"
 #include "source/zarr/zarr_boxes.h"
 #include "source/zarr/zarr_field.h"
-#include "store/http_url.h"
+#include "store/http/http_url.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::int64_t kMostSteps = 100'000;  // of a window
-constexpr std::uint64_t kMostUnitsListed = 4'000'000;
+constexpr std::int64_t kMaxSteps = 100'000;  // of a window
+constexpr std::uint64_t kMaxUnitsListed = 4'000'000;
 
 std::unexpected<Error> bad_option(std::string message, const std::string& uri) {
   return fail(ErrorCode::kInvalidArgument, std::move(message), {uri, -1, -1, -1});
@@ -154,9 +154,9 @@ Status ZarrSource::find_samples(const ZarrOptions& options, Coordinates* coordin
       if (static_cast<int>(d) != variable.sample_axis)
         boxes = checked_multiply(boxes, static_cast<std::int64_t>(variable.taken[d].entries.runs().size()))
                     .value_or(INT64_MAX);
-    if (boxes > kMostBoxesOfVariable)
+    if (boxes > kMaxBoxesOfVariable)
       return bad_option(fmt::format("the selection cuts a sample of {} into {} separate pieces; at most {}",
-                                    variable.array.name, boxes, kMostBoxesOfVariable),
+                                    variable.array.name, boxes, kMaxBoxesOfVariable),
                         uri_);
   }
   PENSTOCK_CHECK(find_windows(options, *first, coordinates));
@@ -169,8 +169,8 @@ Status ZarrSource::find_windows(const ZarrOptions& options, const Variable& firs
   std::int64_t lowest = 0, highest = 0;
   for (const auto* steps : {&options.history, &options.horizon})
     for (const std::int64_t step : *steps) {
-      if (step < -kMostSteps || step > kMostSteps || steps->size() > static_cast<std::size_t>(kMostSteps))
-        return bad_option(fmt::format("a window of more than {} steps", kMostSteps), uri_);
+      if (step < -kMaxSteps || step > kMaxSteps || steps->size() > static_cast<std::size_t>(kMaxSteps))
+        return bad_option(fmt::format("a window of more than {} steps", kMaxSteps), uri_);
       lowest = std::min(lowest, step);
       highest = std::max(highest, step);
     }
@@ -252,7 +252,7 @@ void ZarrSource::find_units() {
   const std::int64_t step = is_one_run ? std::abs(entries_.runs().front().step) : 1;
   if (length <= step) return;
   unit_samples_ = static_cast<std::uint64_t>(length / step);
-  if (size_ / unit_samples_ > kMostUnitsListed) return;
+  if (size_ / unit_samples_ > kMaxUnitsListed) return;
   auto units = std::make_shared<StorageUnits>();
   std::int64_t chunk_before = -1;  // where the chunk of the sample before begins
   for (std::uint64_t sample = 0; sample < size_;) {

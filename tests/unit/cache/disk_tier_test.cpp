@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "base/random.h"
-#include "cache/entry_table.h"
+#include "cache/shared/entry_table.h"
 #include "support/temporary_folder.h"
 
 namespace penstock {

@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "penstock/interruption.h"
-#include "source/tfrecord_scan.h"
+#include "source/records/tfrecord_scan.h"
 #include "support/golden_record.h"
 #include "support/make_tfrecord.h"
 

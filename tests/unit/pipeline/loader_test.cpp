@@ -9,7 +9,7 @@
 #include <numeric>
 #include <thread>
 
-#include "source/npy_source.h"
+#include "source/files/npy_source.h"
 #include "support/encode_images.h"
 #include "support/make_npy.h"
 #include "support/run_loader.h"

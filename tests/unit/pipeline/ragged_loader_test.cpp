@@ -7,7 +7,7 @@
 #include <map>
 
 #include "penstock/loader.h"
-#include "source/tar_source.h"
+#include "source/records/tar_source.h"
 #include "store/memory_store.h"
 #include "support/make_npy.h"
 #include "support/make_tar.h"

@@ -55,19 +55,19 @@ TEST(ChunkUses, what_must_be_kept_is_counted_from_the_first_decode_to_the_last_u
   uses.add(1, std::vector{kA});
   uses.add(2, std::vector{kA, kB});
   uses.add(3, std::vector{kB});
-  EXPECT_EQ(uses.most_bytes_in_use(), 0u);
+  EXPECT_EQ(uses.max_bytes_in_use(), 0u);
   uses.take(1, kA);
   uses.note_decoded(kA, 100);
   uses.note_decoded(kA, 100);  // again, which takes no more
-  EXPECT_EQ(uses.most_bytes_in_use(), 100u);
+  EXPECT_EQ(uses.max_bytes_in_use(), 100u);
   uses.take(2, kB);
   uses.note_decoded(kB, 10);
-  EXPECT_EQ(uses.most_bytes_in_use(), 110u);
+  EXPECT_EQ(uses.max_bytes_in_use(), 110u);
   uses.take(2, kA);
   uses.note_decoded({0, 3}, 50);  // which nobody needs any more
-  EXPECT_EQ(uses.most_bytes_in_use(), 110u);
+  EXPECT_EQ(uses.max_bytes_in_use(), 110u);
   uses.note_decoded({0, 3}, 101);
-  EXPECT_EQ(uses.most_bytes_in_use(), 111u);
+  EXPECT_EQ(uses.max_bytes_in_use(), 111u);
 }
 
 TEST(ChunkUses, finishing_what_was_never_planned_changes_nothing) {

@@ -15,10 +15,10 @@ ObjectRead read_at(const char* key, std::uint64_t offset, std::uint64_t length) 
 TEST(Coalesce, neighbours_of_one_object_become_one_read) {
   const std::vector<ObjectRead> wanted = {read_at("a", 100, 50), read_at("b", 0, 10), read_at("a", 0, 100),
                                           read_at("a", 160, 40)};
-  const auto joined = coalesce(wanted, {.most_gap_bytes = 10, .most_bytes = 1000});
+  const auto joined = coalesce(wanted, {.max_gap_bytes = 10, .max_bytes = 1000});
   ASSERT_EQ(joined.size(), 2u);
   EXPECT_EQ(joined[0].read.range, (ByteRange{0, 200, false}));
-  EXPECT_EQ(joined[0].read.most_bytes, 200u);
+  EXPECT_EQ(joined[0].read.max_bytes, 200u);
   EXPECT_THAT(joined[0].parts, ElementsAre(2u, 0u, 3u));
   EXPECT_EQ(joined[1].read.key, "b");
 }

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "penstock/source.h"
-#include "source/kept_index.h"
+#include "source/index/saved_index.h"
 #include "source/path_pattern.h"
 #include "support/encode_images.h"
 #include "support/make_npy.h"
@@ -57,26 +57,26 @@ TEST_F(OpenSource, a_flat_folder_has_no_labels) {
 
 TEST_F(OpenSource, a_kept_index_is_used_until_a_file_appears) {
   folder_.write("d/1.png", picture());
-  EXPECT_FALSE((*open_source(folder_ / "d", options()))->index_was_kept());
-  EXPECT_TRUE((*open_source(folder_ / "d", options()))->index_was_kept());
+  EXPECT_FALSE((*open_source(folder_ / "d", options()))->index_was_saved());
+  EXPECT_TRUE((*open_source(folder_ / "d", options()))->index_was_saved());
   usleep(20'000);
   folder_.write("d/2.png", picture());
   const auto again = open_source(folder_ / "d", options());
-  EXPECT_FALSE((*again)->index_was_kept());
+  EXPECT_FALSE((*again)->index_was_saved());
   EXPECT_EQ((*again)->size(), 2u);
 }
 
 TEST_F(OpenSource, a_damaged_kept_index_is_made_anew_with_a_warning) {
   folder_.write("d/1.png", picture());
   ASSERT_TRUE(open_source(folder_ / "d", options()));
-  const std::string kept = kept_index_path(folder_ / "cache", folder_ / "d", "");
+  const std::string kept = saved_index_path(folder_ / "cache", folder_ / "d", "");
   ASSERT_TRUE(std::filesystem::exists(kept));
   std::filesystem::resize_file(kept, 30);
   const auto source = open_source(folder_ / "d", options());
   ASSERT_TRUE(source);
   EXPECT_EQ((*source)->size(), 1u);
   EXPECT_EQ(warnings_.size(), 1u);
-  EXPECT_TRUE((*open_source(folder_ / "d", options()))->index_was_kept()) << "and kept again";
+  EXPECT_TRUE((*open_source(folder_ / "d", options()))->index_was_saved()) << "and kept again";
 }
 
 TEST_F(OpenSource, a_cache_that_cannot_be_written_is_no_error) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/public_uri.h"
+#include "base/text/public_uri.h"
 
 namespace penstock {
 namespace {

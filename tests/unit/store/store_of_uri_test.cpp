@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "store/file_store.h"
-#include "store/http_store.h"
+#include "store/http/http_store.h"
 
 namespace penstock {
 namespace {

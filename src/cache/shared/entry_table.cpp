@@ -1,0 +1,357 @@
+#include "cache/shared/entry_table.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/random.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x34'65'6c'62'61'74'73'70;  // "pstable4"
+constexpr std::uint64_t kMaxProbes = 64;
+constexpr std::uint64_t kAlignment = 64;
+// For the mutex. Whoever has it asks the system for memory at most.
+constexpr std::int64_t kPatienceNs = 500'000'000;
+
+// A slot's state: what it is in the low bits, and above them how often it has changed, so that a reader
+// can tell that the slot is still what it was when it began.
+enum Kind : std::uint32_t { kEmpty = 0, kClaimed, kAbandoned, kReady, kWithdrawn };
+constexpr std::uint32_t kKindBits = 3;
+
+Kind kind_of(std::uint32_t state) { return static_cast<Kind>(state & ((1 << kKindBits) - 1)); }
+std::uint32_t next_state(std::uint32_t state, Kind kind) {
+  return ((state >> kKindBits) + 1) << kKindBits | kind;
+}
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
+// When the process began, in ticks of the kernel: a number of its own together with the pid. 0: unknown.
+std::uint64_t start_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  auto at = text.rfind(')');  // the name before it may hold anything
+  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
+  std::uint64_t ticks = 0;
+  if (at != std::string::npos) std::from_chars(text.data() + at + 1, text.data() + text.size(), ticks);
+  return ticks;
+}
+
+// A fork has another one.
+std::uint64_t own_start() {
+  thread_local pid_t process = 0;
+  thread_local std::uint64_t start = 0;
+  if (process != getpid()) {
+    process = getpid();
+    start = start_of(process);
+  }
+  return start;
+}
+
+bool is_gone(pid_t pid, std::uint64_t start) {
+  if (pid == getpid()) return start != own_start();
+  if (kill(pid, 0) != 0 && errno == ESRCH) return true;
+  const std::uint64_t now = start_of(pid);
+  return now != 0 && now != start;
+}
+
+}  // namespace
+
+struct EntryTable::Header {
+  std::uint64_t magic;
+  std::uint64_t slots;
+  // A mutex has 40 bytes on x86-64 and 48 on ARM. Its fixed room gives all fields behind it the same offset
+  // on both, so that machines of both kinds can take turns with one folder.
+  union {
+    pthread_mutex_t mutex;
+    std::byte mutex_room[64];
+  };
+  std::atomic<std::uint64_t> machine, capacity_bytes, used_bytes, backed_bytes, entries;
+  // Rooms that nobody ever read: of entries that could not be made. A room of 0: none.
+  struct Spare {
+    std::uint64_t offset, room;
+  } spares[16];
+  std::atomic<std::uint64_t> has_spares;  // 0: not worth looking
+  struct Agreed {
+    std::uint64_t on, number;
+  } agreed[16];
+};
+
+// Published entries of 64 bytes: a slot is a line of the processor's cache.
+struct EntryTable::Slot {
+  EntryKey key;
+  std::atomic<std::uint64_t> offset, length;
+  std::uint64_t room, owner_start;
+  std::atomic<std::uint32_t> state, crc;
+  std::int32_t owner;
+  std::uint32_t unused;
+};
+
+namespace {
+
+void make_mutex(pthread_mutex_t& mutex) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_init(&mutex, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+}
+
+timespec patience_ends() {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  const std::int64_t ns = time.tv_nsec + kPatienceNs;
+  return {time.tv_sec + ns / kSecond, ns % kSecond};
+}
+
+}  // namespace
+
+// Whoever has the mutex may be stopped, for a debugger or for good.
+class EntryTable::Locked {
+ public:
+  explicit Locked(EntryTable& table) : table_(table), is_locked_(table.lock()) {}
+  Locked(const Locked&) = delete;
+  ~Locked() {
+    if (is_locked_) pthread_mutex_unlock(&table_.header_.mutex);
+  }
+  explicit operator bool() const { return is_locked_; }
+
+ private:
+  EntryTable& table_;
+  const bool is_locked_;
+};
+
+bool EntryTable::lock() {
+  int refused = pthread_mutex_trylock(&header_.mutex);
+  if (refused == EBUSY && !is_kept_by_another_.load(std::memory_order_relaxed)) {
+    const timespec end = patience_ends();
+    refused = pthread_mutex_clocklock(&header_.mutex, CLOCK_MONOTONIC, &end);
+  }
+  // Whoever died with it left everything valid: each step under it is complete by itself.
+  if (refused == EOWNERDEAD) refused = pthread_mutex_consistent(&header_.mutex);
+  is_kept_by_another_.store(refused != 0, std::memory_order_relaxed);
+  if (refused != 0) lock_timeouts_.fetch_add(1, std::memory_order_relaxed);
+  return refused == 0;
+}
+
+std::uint64_t this_machine() {
+  static const std::uint64_t machine = [] {
+    std::ifstream file("/proc/sys/kernel/random/boot_id");
+    std::string text;
+    std::getline(file, text);
+    std::error_code ignored;
+    const auto processes = std::filesystem::read_symlink("/proc/self/ns/pid", ignored);
+    return hash_text(processes.string(), hash_text(text, 1));
+  }();
+  return machine;
+}
+
+std::uint64_t EntryTable::bytes_for(std::uint64_t entries) {
+  return round_up(sizeof(Header) + 2 * std::max<std::uint64_t>(entries, 1) * sizeof(Slot), 4096);
+}
+
+void EntryTable::format(MutableBytes memory, std::uint64_t capacity_bytes) {
+  static_assert(sizeof(Slot) == 64 && sizeof(Header) == 640 && sizeof(Header::mutex) <= 64);
+  auto& header = *reinterpret_cast<Header*>(memory.data());
+  header.capacity_bytes = capacity_bytes;
+  header.slots = (memory.size() - sizeof(Header)) / sizeof(Slot);
+  make_usable(memory);
+  header.magic = kMagic;
+}
+
+bool EntryTable::is_formatted(ConstBytes memory) {
+  if (memory.size() < bytes_for(1)) return false;
+  const auto& header = *reinterpret_cast<const Header*>(memory.data());
+  return header.magic == kMagic && header.slots == (memory.size() - sizeof(Header)) / sizeof(Slot);
+}
+
+void EntryTable::make_usable(MutableBytes memory) {
+  auto& header = *reinterpret_cast<Header*>(memory.data());
+  make_mutex(header.mutex);
+  // After a crash of the machine they may have been given away already.
+  if (header.machine != this_machine()) std::ranges::fill(header.spares, Header::Spare{});
+  if (header.machine != 0 && header.machine != this_machine()) EntryTable(memory, {}).recount();
+  header.machine = this_machine();
+}
+
+void EntryTable::recount() {
+  std::uint64_t used = header_.used_bytes, ready = 0;
+  for (const Slot& slot : slots_) {
+    const Kind kind = kind_of(slot.state);
+    ready += kind == kReady ? 1 : 0;
+    if (kind != kEmpty && slot.room <= header_.capacity_bytes &&
+        slot.offset <= header_.capacity_bytes - slot.room)
+      used = std::max(used, slot.offset + slot.room);
+  }
+  header_.used_bytes = used;
+  header_.entries = ready;
+}
+
+EntryTable::EntryTable(MutableBytes memory, const Ways& ways)
+    : header_(*reinterpret_cast<Header*>(memory.data())),
+      slots_(reinterpret_cast<Slot*>(memory.data() + sizeof(Header)), header_.slots),
+      ways_(ways) {}
+
+EntryTable::Slot* EntryTable::slot_of(const EntryKey& key) const {
+  std::uint64_t at = mix64(key.high ^ mix64(key.low)) % slots_.size();
+  for (std::uint64_t probe = 0; probe < kMaxProbes; ++probe, at = at + 1 < slots_.size() ? at + 1 : 0) {
+    Slot& slot = slots_[at];
+    if (kind_of(slot.state.load(std::memory_order_acquire)) == kEmpty || slot.key == key) return &slot;
+  }
+  return nullptr;
+}
+
+std::optional<EntryPlace> EntryTable::find(const EntryKey& key) const {
+  const Slot* slot = slot_of(key);
+  if (slot == nullptr) return std::nullopt;
+  const std::uint32_t state = slot->state.load(std::memory_order_acquire);
+  // It was empty a moment ago, maybe, and is another's now.
+  if (kind_of(state) != kReady || slot->key != key) return std::nullopt;
+  const EntryPlace place{
+      static_cast<std::uint64_t>(slot - slots_.data()), slot->offset.load(std::memory_order_relaxed),
+      slot->length.load(std::memory_order_relaxed), slot->crc.load(std::memory_order_relaxed), state};
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (slot->state.load(std::memory_order_relaxed) != state) return std::nullopt;
+  // The file may be damaged: nothing outside the area is an entry.
+  if (place.length > header_.capacity_bytes || place.offset > header_.capacity_bytes - place.length)
+    return std::nullopt;
+  return place;
+}
+
+std::expected<EntryTable::Claim, EntryTable::Refusal> EntryTable::claim(const EntryKey& key,
+                                                                        std::uint64_t length,
+                                                                        const Back& back) {
+  if (length > header_.capacity_bytes) return std::unexpected(Refusal::kNoRoom);
+  // A full tier is asked for room again and again: no lock for that.
+  const Slot* slot = slot_of(key);
+  if (slot == nullptr) return std::unexpected(Refusal::kNoRoom);
+  const bool is_new = kind_of(slot->state.load(std::memory_order_acquire)) == kEmpty;
+  if (is_new && header_.has_spares == 0 &&
+      header_.used_bytes.load() + round_up(length, kAlignment) > header_.capacity_bytes)
+    return std::unexpected(Refusal::kNoRoom);
+  const Locked lock(*this);
+  if (!lock) return std::unexpected(Refusal::kNoRoom);
+  return claim_locked(key, length, back);
+}
+
+std::expected<EntryTable::Claim, EntryTable::Refusal> EntryTable::claim_locked(const EntryKey& key,
+                                                                               std::uint64_t length,
+                                                                               const Back& back) {
+  Slot* slot = slot_of(key);
+  if (slot == nullptr) return std::unexpected(Refusal::kNoRoom);
+  const std::uint32_t state = slot->state.load(std::memory_order_acquire);
+  const Kind kind = kind_of(state);
+  if (kind == kReady || (kind == kClaimed && !is_gone(slot->owner, slot->owner_start)))
+    return std::unexpected(Refusal::kTaken);
+  const bool may_reuse = kind == kClaimed || kind == kAbandoned || (kind == kWithdrawn && ways_.reuses_room);
+  if (!may_reuse || slot->room < length) {
+    const auto room = take_room(length, back);
+    if (!room) return std::unexpected(Refusal::kNoRoom);
+    if (kind == kEmpty) slot->key = key;  // readers look at it from now on
+    slot->offset.store(room->offset, std::memory_order_relaxed);
+    slot->room = room->bytes;
+  }
+  slot->length.store(length, std::memory_order_relaxed);
+  slot->owner = getpid();
+  slot->owner_start = own_start();
+  slot->state.store(next_state(state, kClaimed), std::memory_order_release);
+  return Claim{static_cast<std::uint64_t>(slot - slots_.data()),
+               slot->offset.load(std::memory_order_relaxed)};
+}
+
+std::optional<EntryTable::VariableBytesTaken> EntryTable::take_room(std::uint64_t length, const Back& back) {
+  const std::uint64_t capacity = header_.capacity_bytes;
+  header_.has_spares = 0;
+  for (Header::Spare& kept : header_.spares) {
+    const Header::Spare spare = kept;
+    if (spare.room == 0) continue;
+    header_.has_spares = 1;
+    if (spare.room < length || spare.room > capacity || spare.offset > capacity - spare.room) continue;
+    kept.room = 0;  // whoever dies here loses the room, and gives it to nobody twice
+    return VariableBytesTaken{spare.offset, spare.room};
+  }
+  const std::uint64_t begin = header_.used_bytes.load(), end = begin + round_up(length, kAlignment);
+  if (end > capacity) return std::nullopt;
+  const std::uint64_t backed = header_.backed_bytes.load();
+  if (end > backed) {
+    const std::uint64_t to = std::min(round_up(end, ways_.slab_bytes), capacity);
+    if (!back(backed, to - backed)) return std::nullopt;
+    header_.backed_bytes.store(to);
+  }
+  header_.used_bytes.store(end);
+  return VariableBytesTaken{begin, end - begin};
+}
+
+std::uint32_t EntryTable::publish(const Claim& claim, std::uint32_t crc) {
+  Slot& slot = slots_[claim.slot];
+  slot.crc.store(crc, std::memory_order_relaxed);
+  header_.entries.fetch_add(1);
+  const std::uint32_t state = next_state(slot.state.load(std::memory_order_relaxed), kReady);
+  slot.state.store(state, std::memory_order_release);
+  return state;
+}
+
+void EntryTable::give_up(const Claim& claim) {
+  const Locked lock(*this);
+  Slot& slot = slots_[claim.slot];
+  const auto place = std::ranges::find(header_.spares, 0u, &Header::Spare::room);
+  // Without the mutex the room stays with the slot, which is nobody else's until its state says so.
+  if (lock && place != std::end(header_.spares)) {
+    const std::uint64_t room = std::exchange(slot.room, 0);  // before it is anybody else's
+    place->offset = slot.offset.load(std::memory_order_relaxed);
+    place->room = room;
+    header_.has_spares = 1;
+  }
+  slot.state.store(next_state(slot.state.load(std::memory_order_relaxed), kAbandoned),
+                   std::memory_order_release);
+}
+
+std::uint32_t EntryTable::agree(std::uint64_t on, std::uint32_t mine) {
+  const Locked lock(*this);
+  if (!lock) return mine;
+  for (Header::Agreed& agreed : header_.agreed) {
+    if (agreed.number == 0) agreed = {on, mine};
+    if (agreed.on == on) return static_cast<std::uint32_t>(agreed.number);
+  }
+  return mine;
+}
+
+bool EntryTable::withdraw(const EntryKey& key) {
+  Slot* slot = slot_of(key);
+  if (slot == nullptr) return false;
+  std::uint32_t state = slot->state.load(std::memory_order_acquire);
+  if (kind_of(state) != kReady || slot->key != key ||
+      !slot->state.compare_exchange_strong(state, next_state(state, kWithdrawn)))
+    return false;
+  header_.entries.fetch_sub(1);
+  return true;
+}
+
+std::optional<EntryKey> EntryTable::key_at(std::uint64_t slot) const {
+  // A slot that has a key has it for ever.
+  if (kind_of(slots_[slot].state.load(std::memory_order_acquire)) != kReady) return std::nullopt;
+  return slots_[slot].key;
+}
+
+std::uint64_t EntryTable::entries() const { return header_.entries.load(); }
+std::uint64_t EntryTable::used_bytes() const { return header_.used_bytes.load(); }
+std::uint64_t EntryTable::capacity_bytes() const { return header_.capacity_bytes.load(); }
+void EntryTable::set_capacity(std::uint64_t bytes) { header_.capacity_bytes.store(bytes); }
+std::uint64_t EntryTable::machine() const { return header_.machine.load(); }
+
+}  // namespace penstock

@@ -1,0 +1,285 @@
+// JPEG by libjpeg-turbo, decoding only the rows and columns of a region.
+//
+// The pixels are those of a full decode. Two facts make that so (checked by tests on every
+// subsampling): fancy upsampling looks one column past the region, so one more is asked for on
+// each side; and rows are skipped once, from the top, because skipping again after an odd number
+// of rows is wrong in libjpeg-turbo 2.1.
+//
+// A file is refused for everything that makes libjpeg warn. Where the region reaches the last row, that
+// includes what stands between the last block and the end marker.
+#include <csetjmp>
+#include <cstdio>  // jpeglib.h needs FILE
+
+#include <jpeglib.h>
+
+#include <jerror.h>  // knows all messages only after jpeglib.h
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+
+#include "decode/image/cmyk.h"
+#include "decode/image/exif.h"
+#include "decode/image/grey.h"
+#include "decode/image/image.h"
+#include "decode/interrupted.h"
+#include "decode/jpeg/jpeg_entropy.h"
+#include "decode/jpeg/jpeg_memory.h"
+
+namespace penstock {
+namespace {
+
+constexpr int kRowsAtOnce = 16;
+
+// A scan visits all blocks of its components, even where it has no data for them. An honest file has about
+// ten scans; 32 visits per block are enough for one bit of every coefficient at a time.
+constexpr std::uint64_t kMaxVisitsPerBlock = 32;
+constexpr std::uint64_t kFreeVisits = 1 << 21;  // the work of a fraction of a second, allowed to any file
+
+struct ErrorManager {
+  jpeg_error_mgr base;
+  std::jmp_buf escape;
+  char message[JMSG_LENGTH_MAX];
+  ErrorCode code;
+  int scan_limit;
+  int scans;             // begun so far
+  std::uint64_t visits;  // of blocks, by the scans so far
+};
+
+ErrorManager* manager_of(j_common_ptr info) { return reinterpret_cast<ErrorManager*>(info->err); }
+
+[[noreturn]] void leave(j_common_ptr info) {
+  ErrorManager* manager = manager_of(info);
+  (*manager->base.format_message)(info, manager->message);
+  std::longjmp(manager->escape, 1);
+}
+
+// libjpeg only warns where data runs out, is left over or makes no sense, and paints the rest grey. A
+// training loop must not see such pixels, so warnings are errors here.
+void on_message(j_common_ptr info, int level) {
+  if (level >= 0) return;
+  const int warning = info->err->msg_code;
+  if (warning == JWRN_JPEG_EOF || warning == JWRN_HIT_MARKER) manager_of(info)->code = ErrorCode::kTruncated;
+  leave(info);
+}
+
+std::uint64_t blocks_of(const jpeg_component_info& component) {
+  return std::uint64_t{component.width_in_blocks} * component.height_in_blocks;
+}
+
+// Called for each row of blocks of each scan, and for each few rows of pixels.
+void on_progress(j_common_ptr info) {
+  ErrorManager* manager = manager_of(info);
+  if (Interruption::is_requested()) {
+    manager->code = ErrorCode::kStopped;
+    std::snprintf(manager->message, sizeof manager->message, "%s", kDecodingInterrupted);
+    std::longjmp(manager->escape, 1);
+  }
+  const auto* image = reinterpret_cast<j_decompress_ptr>(info);
+  if (image->input_scan_number <= manager->scans) return;
+  manager->scans = image->input_scan_number;
+  std::uint64_t blocks = 0;
+  for (int c = 0; c < image->num_components; ++c) blocks += blocks_of(image->comp_info[c]);
+  for (int c = 0; c < image->comps_in_scan; ++c) manager->visits += blocks_of(*image->cur_comp_info[c]);
+  if (manager->scans <= manager->scan_limit &&
+      manager->visits <= std::max(kFreeVisits, kMaxVisitsPerBlock * blocks))
+    return;
+  std::snprintf(manager->message, sizeof manager->message, "it has too many scans for %ux%u pixels",
+                image->image_width, image->image_height);
+  std::longjmp(manager->escape, 1);
+}
+
+// Entropy-coded data never holds FF D9 (FF is always stuffed), so its absence means a cut file
+// even where the wanted rows happen to be there. Before the scan, a thumbnail may have its own.
+bool has_end_marker(ConstBytes encoded) {
+  const std::size_t scan = jpeg_scan_offset(encoded);
+  for (std::size_t at = encoded.size() - 1; at-- > scan;)
+    if (encoded[at] == std::byte{0xFF} && encoded[at + 1] == std::byte{0xD9}) return true;
+  return false;
+}
+
+// Adobe's JPEGs have inverted CMYK: every sample is 255 less the ink.
+void cmyk_to_rgbx(std::uint8_t* pixels, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i, pixels += 4)
+    for (int c = 0; c < 3; ++c) pixels[c] = light_under_ink(255u - pixels[c], pixels[3]);
+}
+
+class JpegCodec final : public ImageCodec {
+ public:
+  explicit JpegCodec(const Limits& limits) : limits_(limits) {
+    info_.err = jpeg_std_error(&errors_.base);
+    errors_.base.error_exit = leave;
+    errors_.base.emit_message = on_message;
+    errors_.scan_limit = static_cast<int>(limits.jpeg_scans);
+    progress_.progress_monitor = on_progress;
+    create();
+  }
+  JpegCodec(const JpegCodec&) = delete;
+  ~JpegCodec() override { jpeg_destroy_decompress(&info_); }
+
+  Result<ImageHeader> open(ConstBytes encoded) override {
+    encoded_ = encoded;
+    // Made anew: a file without tables of its own must not be decoded with those of the last one.
+    jpeg_destroy_decompress(&info_);
+    create();
+    if (!has_end_marker(encoded)) return fail(ErrorCode::kTruncated, "truncated JPEG");
+    if (!read_header()) return library_error();
+    PENSTOCK_CHECK(check_image_size(info_.image_width, info_.image_height, limits_));
+    return ImageHeader{static_cast<int>(info_.image_width), static_cast<int>(info_.image_height),
+                       exif_orientation(encoded), working_bytes()};
+  }
+
+  std::size_t buffer_bytes(const DecodeRequest& request) const override {
+    const Rect region = scaled(request);
+    const int columns =
+        std::min(region.width + kFewestColumns + 2 * kWidestMcu, static_cast<int>(info_.image_width));
+    return static_cast<std::size_t>(columns) * static_cast<std::size_t>(region.height) *
+           (reads_grey(request.format) ? 1u : 4u);
+  }
+
+  Result<PixelView> decode(const DecodeRequest& request, MutableBytes buffer) override {
+    if (request.format == PixelFormat::kIndex && info_.jpeg_color_space != JCS_GRAYSCALE)
+      return fail(ErrorCode::kUnsupported, "a mask must be grey, or a palette PNG");
+    const Rect region = scaled(request);
+    Crop crop{};
+    Outcome outcome = read_region(request, region, buffer, crop, jpeg_entropy_decoder_fits());
+    if (outcome == Outcome::kDataLeft) {
+      jpeg_abort_decompress(&info_);
+      outcome = read_header() ? read_region(request, region, buffer, crop, false) : Outcome::kFailed;
+    }
+    if (outcome != Outcome::kDone) return library_error();
+    jpeg_abort_decompress(&info_);
+    const int bytes = reads_grey(request.format) ? 1 : 4;
+    const std::ptrdiff_t stride = static_cast<std::ptrdiff_t>(crop.width) * bytes;
+    if (is_cmyk())
+      cmyk_to_rgbx(reinterpret_cast<std::uint8_t*>(buffer.data()),
+                   static_cast<std::size_t>(crop.width) * static_cast<std::size_t>(region.height));
+    const PixelView view{buffer.data() + (region.x - static_cast<int>(crop.x)) * bytes, region.width,
+                         region.height, stride};
+    return request.format != PixelFormat::kRgbx && bytes == 4 ? grey_in_place(view, buffer.data()) : view;
+  }
+
+ private:
+  static constexpr int kWidestMcu = 32;
+  static constexpr int kFewestColumns = 8;
+
+  struct Crop {
+    JDIMENSION x, width;
+  };
+
+  // kDataLeft: our Huffman decoder is done, and bytes stand before the end marker. How many of them are
+  // damage is for libjpeg to say, which does not see a few.
+  enum class Outcome : std::uint8_t { kDone, kFailed, kDataLeft };
+
+  void create() {
+    jpeg_create_decompress(&info_);
+    info_.progress = &progress_;
+  }
+
+  std::uint64_t working_bytes() {
+    std::array<JpegSampling, MAX_COMPONENTS> sampling;
+    const auto components = static_cast<std::size_t>(info_.num_components);
+    for (std::size_t c = 0; c < components; ++c)
+      sampling[c] = {info_.comp_info[c].h_samp_factor, info_.comp_info[c].v_samp_factor};
+    const bool keeps_coefficients = info_.progressive_mode || jpeg_has_multiple_scans(&info_);
+    return jpeg_working_bytes(info_.image_width, info_.image_height, std::span(sampling).first(components),
+                              keeps_coefficients);
+  }
+
+  bool is_cmyk() const { return info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK; }
+  bool reads_grey(PixelFormat format) const {
+    return format != PixelFormat::kRgbx && info_.jpeg_color_space == JCS_GRAYSCALE;
+  }
+
+  static Rect scaled(const DecodeRequest& request) {
+    const int d = request.scale_denominator;
+    const Rect& r = request.region;
+    const int x0 = r.x / d, y0 = r.y / d;
+    return {x0, y0, (r.x + r.width + d - 1) / d - x0, (r.y + r.height + d - 1) / d - y0};
+  }
+
+  // No object with a destructor may live in the two functions that setjmp can return to.
+  bool read_header() {
+    errors_.code = ErrorCode::kCorrupt;
+    errors_.scans = 0;
+    errors_.visits = 0;
+    if (setjmp(errors_.escape) != 0) return false;
+    jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(encoded_.data()), encoded_.size());
+    jpeg_read_header(&info_, TRUE);
+    return true;
+  }
+
+  Outcome read_region(const DecodeRequest& request, const Rect& region, MutableBytes buffer, Crop& crop,
+                      bool with_own_decoder) {
+    if (setjmp(errors_.escape) != 0) return Outcome::kFailed;
+    info_.out_color_space = is_cmyk() ? JCS_CMYK : reads_grey(request.format) ? JCS_GRAYSCALE : JCS_EXT_RGBX;
+    // Smoothing of unfinished progressive files looks at neighbours that a region may not have.
+    info_.do_block_smoothing = FALSE;
+    info_.scale_num = 1;
+    info_.scale_denom = static_cast<unsigned>(request.scale_denominator);
+    jpeg_start_decompress(&info_);
+    const bool is_attached = with_own_decoder && entropy_.attach(info_);
+    const auto output_width = static_cast<int>(info_.output_width);
+    // One column more on each side, and never so few that libjpeg changes its way of upsampling.
+    const int right =
+        std::min(output_width, std::max(region.x + region.width + 1, region.x - 1 + kFewestColumns));
+    const int left = std::max(0, std::min(region.x - 1, right - kFewestColumns));
+    crop = {static_cast<JDIMENSION>(left), static_cast<JDIMENSION>(right - left)};
+    if (right - left < output_width)
+      jpeg_crop_scanline(&info_, &crop.x, &crop.width);
+    else
+      crop = {0, info_.output_width};
+    const std::size_t stride = std::size_t{crop.width} * static_cast<std::size_t>(info_.output_components);
+    if (stride * static_cast<std::size_t>(region.height) > buffer.size()) {
+      std::snprintf(errors_.message, sizeof errors_.message, "region wider than its buffer");
+      return Outcome::kFailed;
+    }
+    auto* out = reinterpret_cast<JSAMPLE*>(buffer.data());
+    if (is_attached || jpeg_has_multiple_scans(&info_)) {
+      if (region.y > 0) jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(region.y));
+    } else {
+      // libjpeg would not look up while it skips.
+      while (info_.output_scanline < static_cast<JDIMENSION>(region.y)) jpeg_read_scanlines(&info_, &out, 1);
+    }
+    for (int row = 0; row < region.height;) {
+      JSAMPROW rows[kRowsAtOnce];
+      const int count = std::min(kRowsAtOnce, region.height - row);
+      for (int k = 0; k < count; ++k) rows[k] = out + stride * static_cast<std::size_t>(row + k);
+      const JDIMENSION got = jpeg_read_scanlines(&info_, rows, static_cast<JDIMENSION>(count));
+      if (got == 0) {
+        std::snprintf(errors_.message, sizeof errors_.message, "no more rows");
+        return Outcome::kFailed;
+      }
+      row += static_cast<int>(got);
+    }
+    if (info_.output_scanline < info_.output_height) return Outcome::kDone;
+    if (is_attached && !entropy_.finish(info_)) return Outcome::kDataLeft;
+    jpeg_finish_decompress(&info_);  // reads to the end marker
+    return Outcome::kDone;
+  }
+
+  std::unexpected<Error> library_error() {
+    jpeg_abort_decompress(&info_);
+    if (errors_.code == ErrorCode::kStopped) return fail(errors_.code, errors_.message);
+    const char* kind = errors_.code == ErrorCode::kTruncated ? "truncated" : "bad";
+    return fail(errors_.code, fmt::format("{} JPEG ({})", kind, errors_.message));
+  }
+
+  Limits limits_;
+  ConstBytes encoded_;
+  jpeg_decompress_struct info_{};
+  jpeg_progress_mgr progress_{};
+  JpegEntropyDecoder entropy_;
+  ErrorManager errors_{};
+};
+
+}  // namespace
+
+std::unique_ptr<ImageCodec> make_jpeg_codec(const Limits& limits) {
+  return std::make_unique<JpegCodec>(limits);
+}
+
+}  // namespace penstock

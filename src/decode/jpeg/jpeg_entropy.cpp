@@ -1,0 +1,377 @@
+#include "decode/jpeg/jpeg_entropy.h"
+
+#include <jerror.h>
+
+#include <bit>
+#include <csetjmp>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace penstock {
+namespace {
+
+// The head of libjpeg's private jpeg_entropy_decoder, unchanged since the first release.
+// jpeg_entropy_decoder_fits() checks that it is so here.
+struct EntropyInterface {
+  void (*start_pass)(j_decompress_ptr);
+  boolean (*decode_mcu)(j_decompress_ptr, JBLOCKROW*);
+};
+
+constexpr unsigned kLargestNumber = 10;  // bits of a coefficient of eight-bit samples
+
+// Where coefficient k of the bit stream stands in a block. A run past the end lands on the last.
+constexpr std::array<std::uint8_t, 64 + 16> kNaturalOrder = {
+    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33,
+    40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36,
+    29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54,
+    47, 55, 62, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63};
+
+bool has_bmi2() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("bmi2");
+#else
+  return false;
+#endif
+}
+
+void warn(j_decompress_ptr info, int code) {
+  info->err->msg_code = code;
+  (*info->err->emit_message)(reinterpret_cast<j_common_ptr>(info), -1);
+}
+
+}  // namespace
+
+struct JpegEntropyDecoder::LongSymbol {
+  BitReader after;
+  int symbol;  // -1: no code fits
+};
+
+void JpegEntropyDecoder::Table::build(const JHUFF_TBL& from) {
+  if (is_built && std::memcmp(from.bits, built_from.bits, sizeof from.bits) == 0 &&
+      std::memcmp(from.huffval, built_from.huffval, sizeof from.huffval) == 0)
+    return;
+  built_from = from;
+  is_built = true;
+  lookup.fill(0);
+  // libjpeg has refused tables whose codes overflow by now; the bounds below hold even so.
+  std::uint32_t code = 0;
+  std::size_t index = 0;
+  for (unsigned length = 1; length <= 16; ++length) {
+    value_offset[length] = static_cast<std::int32_t>(index) - static_cast<std::int32_t>(code);
+    for (unsigned i = 0; i < from.bits[length] && index < 256; ++i, ++code, ++index) {
+      const unsigned run = from.huffval[index] >> 4, size = from.huffval[index] & 15;
+      if (length > kLookupBits || size > kLargestNumber) continue;
+      const unsigned rest = kLookupBits - length;
+      const std::size_t first = std::size_t{code} << rest, many = std::size_t{1} << rest;
+      for (std::size_t k = first; k < first + many && k < lookup.size(); ++k)
+        lookup[k] = run << 16 | length << 12 | size << 8 | (length + size);
+    }
+    last_code[length] = from.bits[length] > 0 ? static_cast<std::int32_t>(code) - 1 : -1;
+    code <<= 1;
+  }
+}
+
+bool JpegEntropyDecoder::attach(jpeg_decompress_struct& info) {
+  if (info.progressive_mode || info.arith_code || info.data_precision != 8 ||
+      info.comps_in_scan != info.num_components)
+    return false;
+  for (int c = 0; c < info.comps_in_scan; ++c) {
+    const jpeg_component_info& component = *info.cur_comp_info[c];
+    const JHUFF_TBL* dc = info.dc_huff_tbl_ptrs[component.dc_tbl_no];
+    const JHUFF_TBL* ac = info.ac_huff_tbl_ptrs[component.ac_tbl_no];
+    if (dc == nullptr || ac == nullptr) return false;
+    dc_[static_cast<std::size_t>(component.dc_tbl_no)].build(*dc);
+    ac_[static_cast<std::size_t>(component.ac_tbl_no)].build(*ac);
+  }
+  reader_ = {info.src->next_input_byte, info.src->next_input_byte + info.src->bytes_in_buffer};
+  last_dc_.fill(0);
+  until_restart_ = restart_interval_ = info.restart_interval;
+  next_restart_ = 0;
+  until_progress_ = kMcusPerProgress;
+  info.client_data = this;
+  reinterpret_cast<EntropyInterface*>(info.entropy)->decode_mcu =
+      has_bmi2() ? decode_mcu_with_bmi2 : decode_mcu;
+  return true;
+}
+
+bool JpegEntropyDecoder::finish(jpeg_decompress_struct& info) const {
+  const bool byte_left = reader_.count - reader_.made_up >= 8;
+  const std::uint8_t* at = reader_.at;
+  while (reader_.end - at >= 2 && at[0] == 0xFF && at[1] == 0xFF) ++at;
+  const bool at_marker = reader_.end - at < 2 || (at[0] == 0xFF && at[1] != 0);
+  if (byte_left || !at_marker) return false;
+  info.src->next_input_byte = at;
+  info.src->bytes_in_buffer = static_cast<std::size_t>(reader_.end - at);
+  return true;
+}
+
+// Called by libjpeg for each MCU; `blocks` is null where it only skips.
+[[gnu::always_inline]] inline boolean JpegEntropyDecoder::decode_next_mcu(j_decompress_ptr info,
+                                                                          JBLOCKROW* blocks) {
+  auto& self = *static_cast<JpegEntropyDecoder*>(info->client_data);
+  if (--self.until_progress_ == 0) {
+    self.until_progress_ = kMcusPerProgress;
+    if (info->progress != nullptr)
+      (*info->progress->progress_monitor)(reinterpret_cast<j_common_ptr>(info));
+  }
+  if (self.restart_interval_ != 0 && self.until_restart_-- == 0) {
+    if (!self.restart()) warn(info, JWRN_MUST_RESYNC);
+    self.until_restart_ = self.restart_interval_ - 1;
+  }
+  BitReader reader = self.reader_;  // in registers while it is worked with
+  for (int b = 0; b < info->blocks_in_MCU; ++b) {
+    const auto member = static_cast<std::size_t>(info->MCU_membership[b]);
+    const jpeg_component_info& component = *info->cur_comp_info[member];
+    const Table& dc = self.dc_[static_cast<std::size_t>(component.dc_tbl_no)];
+    const Table& ac = self.ac_[static_cast<std::size_t>(component.ac_tbl_no)];
+    const bool good = blocks != nullptr
+                          ? decode_block<true>(reader, dc, ac, self.last_dc_[member], blocks[b][0])
+                          : decode_block<false>(reader, dc, ac, self.last_dc_[member], nullptr);
+    if (!good) warn(info, JWRN_HUFF_BAD_CODE);
+  }
+  if (reader.count < reader.made_up) warn(info, JWRN_HIT_MARKER);
+  self.reader_ = reader;
+  return TRUE;
+}
+
+// Two coefficients a refill: 56 bits hold two of the longest codes and numbers of the look-up.
+template <bool kStore>
+[[gnu::always_inline]] inline bool JpegEntropyDecoder::decode_block(BitReader& shared_reader, const Table& dc,
+                                                                    const Table& ac, int& last_dc,
+                                                                    JCOEF* out) {
+  BitReader reader = shared_reader;
+  reader.refill();
+  const std::uint32_t first = dc.lookup[reader.bits >> (64 - kLookupBits)];
+  int symbol;
+  if (first != 0) [[likely]] {
+    symbol = static_cast<int>((first >> 16) << 4 | (first >> 8 & 15));
+    reader.drop(static_cast<int>(first >> 12 & 15));
+  } else {
+    const LongSymbol found = find_long_symbol(reader, dc);
+    reader = found.after;
+    symbol = found.symbol;
+  }
+  if (symbol < 0 || symbol > 15) return false;
+  if (symbol > 0)
+    last_dc =
+        static_cast<int>(static_cast<unsigned>(last_dc) + static_cast<unsigned>(reader.take_number(symbol)));
+  if constexpr (kStore) out[0] = static_cast<JCOEF>(last_dc);
+
+  unsigned k = 1;
+  do {
+    reader.refill();
+    for (int step = 0; step < 2; ++step) {
+      const std::uint32_t entry = ac.lookup[reader.bits >> (64 - kLookupBits)];
+      const unsigned size = entry >> 8 & 15;
+      const int length = static_cast<int>(entry & 63);
+      if (size != 0) [[likely]] {
+        k += entry >> 16;
+        if constexpr (kStore) {
+          // The number stands in the last `size` of `length` bits; where its top bit is 0 it is
+          // negative, less by 2^size - 1.
+          const auto mask = static_cast<std::uint32_t>((1u << size) - 1);
+          const auto raw = static_cast<std::uint32_t>(reader.bits >> (64 - length)) & mask;
+          const std::uint32_t below = mask & ((raw >> (size - 1)) - 1);
+          out[kNaturalOrder[k]] = static_cast<JCOEF>(raw - below);
+        }
+        reader.drop(length);
+      } else if (entry != 0) {
+        reader.drop(length);
+        if (entry >> 16 != 15) {  // the rest of the block is zero
+          shared_reader = reader;
+          return true;
+        }
+        k += 15;
+      } else {
+        reader.refill();
+        const LongSymbol found = find_long_symbol(reader, ac);
+        reader = found.after;
+        if (found.symbol < 0) return false;
+        const int number_size = found.symbol & 15;
+        k += static_cast<unsigned>(found.symbol) >> 4;
+        if (number_size != 0) {
+          const int number = reader.take_number(number_size);
+          if constexpr (kStore) out[kNaturalOrder[k]] = static_cast<JCOEF>(number);
+        } else if (found.symbol != 0xF0) {
+          shared_reader = reader;
+          return true;
+        }
+        reader.refill();
+      }
+      if (++k >= 64) break;
+    }
+  } while (k < 64);
+  shared_reader = reader;
+  return k == 64;
+}
+
+[[gnu::always_inline]] inline int JpegEntropyDecoder::BitReader::take_number(int size) {
+  const int raw = static_cast<int>(bits >> (64 - size));
+  drop(size);
+  return raw < (1 << (size - 1)) ? raw - (1 << size) + 1 : raw;
+}
+
+JpegEntropyDecoder::LongSymbol JpegEntropyDecoder::find_long_symbol(BitReader reader, const Table& table) {
+  for (int length = 1; length <= 16; ++length) {
+    const auto code = static_cast<std::int32_t>(reader.bits >> (64 - length));
+    if (code > table.last_code[static_cast<std::size_t>(length)]) continue;
+    const std::int32_t index = code + table.value_offset[static_cast<std::size_t>(length)];
+    reader.drop(length);
+    return {reader, index >= 0 && index < 256 ? table.built_from.huffval[index] : -1};
+  }
+  return {reader, -1};
+}
+
+[[gnu::always_inline]] inline void JpegEntropyDecoder::BitReader::refill() {
+  if (end - at >= 8) [[likely]] {
+    std::uint64_t word;
+    std::memcpy(&word, at, 8);
+    // An FF among the eight bytes (it would be stuffed, or a marker) takes the slow way.
+    if (((~word - 0x0101010101010101u) & word & 0x8080808080808080u) == 0) [[likely]] {
+      // Bits of a byte that is not counted yet come again, the same, with the next refill.
+      bits |= __builtin_bswap64(word) >> count;
+      at += (63 - count) >> 3;
+      count |= 56;
+      return;
+    }
+  }
+  *this = refilled_slowly(*this);
+}
+
+JpegEntropyDecoder::BitReader JpegEntropyDecoder::BitReader::refilled_slowly(BitReader reader) {
+  reader.bits &= reader.count == 0 ? 0 : ~std::uint64_t{0} << (64 - reader.count);
+  while (reader.count < 56) {
+    unsigned byte = 0;
+    if (reader.at < reader.end && *reader.at != 0xFF) {
+      byte = *reader.at++;
+    } else if (reader.end - reader.at >= 2 && reader.at[1] == 0) {
+      byte = 0xFF;
+      reader.at += 2;
+    } else {
+      reader.made_up += 8;  // a marker or the end: zeros, which nobody should need
+    }
+    reader.bits |= std::uint64_t{byte} << (56 - reader.count);
+    reader.count += 8;
+  }
+  return reader;
+}
+
+// False where the next marker is not the one that must come now.
+bool JpegEntropyDecoder::restart() {
+  const std::uint8_t* at = reader_.at;
+  const bool data_left =
+      reader_.count - reader_.made_up >= 8;  // a whole unread byte: the interval was too long
+  while (reader_.end - at >= 2 && at[0] == 0xFF && at[1] == 0xFF) ++at;
+  if (data_left || reader_.end - at < 2 || at[0] != 0xFF || at[1] != 0xD0 + next_restart_) return false;
+  next_restart_ = (next_restart_ + 1) & 7;
+  reader_ = {at + 2, reader_.end};
+  last_dc_.fill(0);
+  return true;
+}
+
+boolean JpegEntropyDecoder::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks) {
+  return decode_next_mcu(info, blocks);
+}
+
+#if defined(__x86_64__)
+[[gnu::target("bmi2")]]
+#endif
+boolean JpegEntropyDecoder::decode_mcu_with_bmi2(j_decompress_ptr info, JBLOCKROW* blocks) {
+  return decode_next_mcu(info, blocks);
+}
+
+// ---- does it fit?
+
+namespace {
+
+struct TrialErrors {
+  jpeg_error_mgr base;
+  std::jmp_buf escape;
+};
+
+[[noreturn]] void leave_trial(j_common_ptr info) {
+  std::longjmp(reinterpret_cast<TrialErrors*>(info->err)->escape, 1);
+}
+
+constexpr unsigned kTrialSide = 40;
+constexpr std::size_t kTrialBytes = std::size_t{3} * kTrialSide * kTrialSide;
+
+// Functions that setjmp can return to hold nothing with a destructor.
+bool encode_trial(unsigned char* pixels, unsigned char** out, unsigned long* size) {
+  jpeg_compress_struct info{};
+  TrialErrors errors{};
+  info.err = jpeg_std_error(&errors.base);
+  errors.base.error_exit = leave_trial;
+  if (setjmp(errors.escape) != 0) {
+    jpeg_destroy_compress(&info);
+    return false;
+  }
+  jpeg_create_compress(&info);
+  jpeg_mem_dest(&info, out, size);
+  info.image_width = info.image_height = kTrialSide;
+  info.input_components = 3;
+  info.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&info);
+  info.restart_interval = 2;
+  jpeg_start_compress(&info, TRUE);
+  while (info.next_scanline < kTrialSide) {
+    JSAMPROW row = pixels + std::size_t{3} * kTrialSide * info.next_scanline;
+    jpeg_write_scanlines(&info, &row, 1);
+  }
+  jpeg_finish_compress(&info);
+  jpeg_destroy_compress(&info);
+  return true;
+}
+
+bool decode_trial(const unsigned char* data, unsigned long size, JpegEntropyDecoder* decoder,
+                  unsigned char* pixels) {
+  jpeg_decompress_struct info{};
+  TrialErrors errors{};
+  info.err = jpeg_std_error(&errors.base);
+  errors.base.error_exit = leave_trial;
+  errors.base.emit_message = [](j_common_ptr common, int level) {
+    if (level < 0) leave_trial(common);
+  };
+  if (setjmp(errors.escape) != 0) {
+    jpeg_destroy_decompress(&info);
+    return false;
+  }
+  jpeg_create_decompress(&info);
+  jpeg_mem_src(&info, data, size);
+  jpeg_read_header(&info, TRUE);
+  jpeg_start_decompress(&info);
+  if (decoder != nullptr && !decoder->attach(info)) longjmp(errors.escape, 1);
+  while (info.output_scanline < kTrialSide) {
+    JSAMPROW row = pixels + std::size_t{3} * kTrialSide * info.output_scanline;
+    jpeg_read_scanlines(&info, &row, 1);
+  }
+  jpeg_abort_decompress(&info);
+  jpeg_destroy_decompress(&info);
+  return true;
+}
+
+bool run_trial() {
+  std::vector<unsigned char> pixels(kTrialBytes), by_library(kTrialBytes), by_us(kTrialBytes);
+  std::uint32_t state = 1;
+  for (unsigned char& value : pixels)
+    value = static_cast<unsigned char>((state = state * 1664525u + 1013904223u) >> 24);
+  unsigned char* encoded = nullptr;
+  unsigned long size = 0;
+  const auto decoder = std::make_unique<JpegEntropyDecoder>();
+  const bool same = encode_trial(pixels.data(), &encoded, &size) &&
+                    decode_trial(encoded, size, nullptr, by_library.data()) &&
+                    decode_trial(encoded, size, decoder.get(), by_us.data()) && by_library == by_us;
+  std::free(encoded);
+  return same;
+}
+
+}  // namespace
+
+bool jpeg_entropy_decoder_fits() {
+  static const bool fits = run_trial();
+  return fits;
+}
+
+}  // namespace penstock

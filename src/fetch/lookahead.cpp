@@ -1,0 +1,277 @@
+#include "fetch/lookahead.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "fetch/sample_cache.h"
+#include "plan/chunk_pieces.h"
+#include "plan/sample_reads.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kFewestAhead = 64, kMaxAhead = 65'536;  // samples
+constexpr std::uint64_t kSamplesAStep = 64;        // so that the first sample does not wait for the last
+constexpr std::size_t kMaxUsesPlanned = 200'000;  // the plan itself takes memory
+
+}  // namespace
+
+std::vector<ChunkId> chunks_of(const Source& source, std::span<const std::size_t> fields,
+                               std::uint64_t sample) {
+  std::vector<ArrayBox> boxes;
+  for (const std::size_t field : fields)
+    if (source.fields()[field].form == FieldForm::kChunks) source.boxes(sample, field, boxes);
+  std::vector<ChunkPiece> pieces;
+  cut_boxes(source.chunked_arrays(), boxes, pieces);
+  std::vector<ChunkId> chunks;
+  chunks.reserve(pieces.size());
+  for (const ChunkPiece& piece : pieces) chunks.push_back(piece.chunk);
+  std::ranges::sort(chunks);
+  chunks.erase(std::ranges::unique(chunks).begin(), chunks.end());
+  return chunks;
+}
+
+std::optional<LookaheadPlan> plan_lookahead(const Source& source, const LookaheadRequest& request) {
+  const auto arrays = source.chunked_arrays();
+  const bool is_remote =
+      source.store().reads_ahead() > 0 ||
+      std::ranges::any_of(arrays, [](const auto& array) { return array->store().reads_ahead() > 0; });
+  if (arrays.empty() && !is_remote && !request.is_cached_on_disk) return std::nullopt;
+  LookaheadPlan plan;
+  plan.samples_ahead = std::clamp(request.samples, kFewestAhead, kMaxAhead);
+  const std::uint64_t beside_chunks = request.max_bytes - std::min(request.max_bytes, request.decoded_chunk_bytes);
+  if (is_remote)
+    plan.ahead_bytes = arrays.empty() ? request.max_bytes : std::min(request.max_bytes / 2, beside_chunks);
+  plan.decoded_chunk_bytes = arrays.empty() ? 0 : request.max_bytes - plan.ahead_bytes;
+  // Of samples that more is done to than copying, those of one batch; where that would take too much from the
+  // chunks, none, and chunks are kept by next use alone.
+  const std::uint64_t of_batch = request.open_sample_bytes * request.batch_samples;
+  const std::uint64_t spare = plan.decoded_chunk_bytes - std::min(plan.decoded_chunk_bytes, request.decoded_chunk_bytes);
+  plan.open_sample_bytes = request.open_sample_bytes;
+  if (of_batch > 0 && of_batch <= std::min(plan.decoded_chunk_bytes / 2, spare)) {
+    plan.open_samples = request.batch_samples;
+    plan.decoded_chunk_bytes -= of_batch;
+  }
+  return plan;
+}
+
+ChunkStats LookaheadMemory::stats() const {
+  ChunkStats stats;
+  stats.decoded = counters.decoded;
+  stats.reused = counters.reused;
+  stats.missing = counters.missing;
+  stats.decoded_bytes = counters.decoded_bytes;
+  stats.distinct = distinct.count();
+  stats.distinct_bytes = distinct.bytes();
+  return stats;
+}
+
+// What is planned at one time, or, where chunks come back only after that, all of them.
+std::uint64_t LookaheadMemory::bytes_for_one_decode() const {
+  const std::uint64_t planned = decoded_chunks.max_bytes_in_use();
+  return planned > decoded_chunks.capacity() ? planned : std::max(distinct.bytes(), decoded_chunks.capacity() + 1);
+}
+
+Lookahead::Lookahead(const Source& source, std::vector<std::size_t> fields,
+                   std::shared_ptr<LookaheadMemory> memory, const LookaheadPlan& plan,
+                   const SampleCache* cache)
+    : source_(source),
+      fields_(std::move(fields)),
+      plan_(plan),
+      cache_(cache),
+      memory_(std::move(memory)) {
+  if (plan.ahead_bytes > 0) ahead_ = std::make_unique<ReadAhead>(source, memory_->ahead);
+}
+
+Lookahead::~Lookahead() { end(); }
+
+void Lookahead::start(std::shared_ptr<const EpochOrder> order, const RankSlice& slice) {
+  end();
+  drop_changed_chunks();
+  {
+    const std::lock_guard lock(mutex_);
+    const SampleUse first = memory_->decoded_chunks.start_walk();
+    memory_->distinct.start();
+    walk_ = first.walk;
+    first_due_ = first.due;
+    first_position_ = slice.start;
+    order_ = std::move(order);
+    slice_ = slice;
+    batch_ = in_batch_ = planned_ = 0;
+    finished_ = 0;
+    planned_end_ = open_end_ = slice.start;
+  }
+  if (ahead_) ahead_->start(slice.batches() > 0 ? slice.batch(0) : PositionRange{});
+  extend();
+}
+
+// Files are looked at once in each epoch. Servers are not asked: a loader takes their objects as they were when
+// it read them first.
+void Lookahead::drop_changed_chunks() {
+  std::unordered_map<std::string, Result<ObjectVersion>> looked_at;
+  memory_->decoded_chunks.drop_changed([&](const ChunkId& chunk, const ObjectVersion& version) {
+    const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
+    if (array.store().reads_ahead() > 0) return true;
+    const std::string object = array.holder(chunk.number).object;
+    auto found = looked_at.find(object);
+    if (found == looked_at.end()) found = looked_at.emplace(object, array.store().stat(object)).first;
+    return found->second && found->second->is_exactly(version);
+  });
+}
+
+void Lookahead::interrupt() {
+  if (ahead_) ahead_->interrupt();
+}
+
+void Lookahead::end() {
+  interrupt();
+  const std::lock_guard lock(mutex_);
+  if (!order_) return;
+  order_.reset();
+  memory_->decoded_chunks.end_walk(walk_);
+  const std::lock_guard open_lock(open_mutex_);
+  open_.clear();
+}
+
+// ---- samples in the making
+
+void Lookahead::open_batch(const PositionRange& range, BatchContents& contents) {
+  if (source_.chunked_arrays().empty()) return;
+  const std::lock_guard lock(open_mutex_);
+  open_.push_back({range, &contents});
+  tell_open();
+}
+
+void Lookahead::close_batch(const PositionRange& range) {
+  if (source_.chunked_arrays().empty()) return;
+  std::unique_lock lock(open_mutex_);
+  unpinned_.wait(lock, [&] { return batch_at(range.first)->pins == 0; });
+  open_.erase(batch_at(range.first));
+  tell_open();
+  memory_->decoded_chunks.close(walk_, use_at(range.first).due, range.count);
+}
+
+std::deque<Lookahead::OpenBatch>::iterator Lookahead::batch_at(std::uint64_t position) {
+  return std::ranges::find_if(open_, [&](const OpenBatch& batch) {
+    return position >= batch.range.first && position < batch.range.first + batch.range.count;
+  });
+}
+
+// Samples that must be kept until they are complete are few: those of the first batch that is not.
+void Lookahead::tell_open() {
+  std::uint64_t end = slice_.start;
+  if (!open_.empty()) end = open_.back().range.first + open_.back().range.count;
+  if (plan_.open_sample_bytes > 0) {
+    const auto first =
+        std::ranges::find_if(open_, [](const OpenBatch& batch) { return batch.finished < batch.range.count; });
+    if (first != open_.end()) end = std::min(end, first->range.first + plan_.open_samples);
+  }
+  open_end_ = end;
+  memory_->decoded_chunks.set_open(walk_, use_at(end).due);
+}
+
+std::unique_ptr<Lookahead::OpenPlace> Lookahead::find_open(const SampleUse& use) {
+  if (use.walk != walk_) return nullptr;
+  const std::uint64_t position = use.due - first_due_ + first_position_;
+  const std::lock_guard lock(open_mutex_);
+  const auto batch = batch_at(position);
+  if (batch == open_.end()) return nullptr;
+  ++batch->pins;
+  return std::make_unique<OpenPlace>(*this, position, position - batch->range.first, *batch->contents);
+}
+
+void Lookahead::unpin(std::uint64_t position) {
+  {
+    const std::lock_guard lock(open_mutex_);
+    --batch_at(position)->pins;
+  }
+  unpinned_.notify_all();
+}
+
+// ---- looking ahead
+
+void Lookahead::divide_among(std::size_t epochs) {
+  if (ahead_) ahead_->limit(plan_.ahead_bytes / std::max<std::size_t>(epochs, 1));
+}
+
+void Lookahead::extend() {
+  // What is in the making must be known, or a chunk would go before it was handed to all that need it.
+  const auto is_behind = [this] { return planned_end_ < open_end_; };
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (is_behind())
+    lock.lock();
+  else if (!lock.try_lock())
+    return;  // another does it
+  if (!order_) return;
+  for (std::uint64_t i = 0; i < kSamplesAStep || is_behind(); ++i) {
+    if (batch_ >= slice_.batches()) return;
+    if (planned_ >= finished_ + plan_.samples_ahead || memory_->decoded_chunks.planned_uses() > kMaxUsesPlanned) return;
+    const PositionRange range = slice_.batch(batch_);
+    const std::uint64_t position = range.first + in_batch_;
+    plan_sample(position, order_->sample_at(position));
+    ++planned_;
+    planned_end_ = position + 1;
+    if (++in_batch_ >= range.count) {
+      ++batch_;
+      in_batch_ = 0;
+    }
+  }
+}
+
+void Lookahead::plan_sample(std::uint64_t position, std::uint64_t sample) {
+  if (!source_.chunked_arrays().empty()) {
+    std::vector<ChunkId> fresh = memory_->decoded_chunks.plan(use_at(position), chunks_of(source_, fields_, sample));
+    if (cache_ != nullptr && cache_->is_on_disk())
+      for (const ChunkId& chunk : fresh) cache_->expect(chunk);
+    if (cache_ != nullptr)
+      std::erase_if(fresh, [&](const ChunkId& chunk) {
+        const bool is_kept = cache_->has(chunk);
+        if (is_kept) ask(position, chunk);
+        return is_kept;
+      });
+    if (ahead_ && !fresh.empty()) ahead_->want(position, fresh);
+  }
+  if (cache_ != nullptr && cache_->is_on_disk()) cache_->expect_sample(sample);
+  if (!ahead_) return;
+  std::vector<ObjectRead> reads;
+  if (cache_ != nullptr) reads = cache_->questions(sample);
+  if (cache_ != nullptr && cache_->has_sample(sample)) {
+    if (!reads.empty()) ahead_->want(position, source_.store(), std::move(reads));
+    return;
+  }
+  for (const std::size_t field : fields_) {
+    const FieldForm form = source_.fields()[field].form;
+    if (form == FieldForm::kChunks || form == FieldForm::kIndex) continue;
+    const auto extent = source_.extent(sample, field);
+    if (!extent || extent->block >= 0) continue;
+    ObjectRead read = read_of(source_, fields_, sample, *extent);
+    const auto is_same = [&](const ObjectRead& other) {
+      return other.key == read.key && other.range == read.range;
+    };
+    if (std::ranges::none_of(reads, is_same)) reads.push_back(std::move(read));
+  }
+  if (!reads.empty()) ahead_->want(position, source_.store(), std::move(reads));
+}
+
+// An entry of the cache counts once its object was asked whether it has changed.
+void Lookahead::ask(std::uint64_t position, const ChunkId& chunk) {
+  if (!ahead_) return;
+  if (auto question = cache_->question(chunk))
+    ahead_->want(position, source_.chunked_arrays()[chunk.array]->store(), {std::move(*question)});
+}
+
+void Lookahead::finish(std::uint64_t position, std::span<const ChunkId> chunks) {
+  ++finished_;
+  // Whatever was planned for it must not be handed to it any more: a stand-in may take its place.
+  if (!chunks.empty())
+    memory_->decoded_chunks.finish(use_at(position), chunks);
+  else if (!source_.chunked_arrays().empty())
+    memory_->decoded_chunks.finish(use_at(position), chunks_of(source_, fields_, order_->sample_at(position)));
+  if (ahead_) ahead_->finish(position);
+  if (plan_.open_sample_bytes == 0) return;
+  const std::lock_guard lock(open_mutex_);
+  const auto batch = batch_at(position);
+  if (batch != open_.end() && ++batch->finished == batch->range.count) tell_open();
+}
+
+}  // namespace penstock

@@ -1,0 +1,386 @@
+#include "fetch/read_ahead.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kReadsLookedAt = 128;    // to be joined, and to see how much there is to read
+constexpr std::size_t kSamplesLookedAt = 512;  // whose indexes are asked for
+constexpr std::uint64_t kBatchesIndexesLead = 2;
+constexpr int kMaxIndexTries = 8;  // shards within shards, and indexes that were forgotten meanwhile
+constexpr std::uint64_t kShortestJoined = 64 << 10, kLongestJoined = 4 << 20;
+
+}  // namespace
+
+std::size_t ReadAhead::NameHash::operator()(const Name& name) const {
+  return mix64(std::hash<std::string>()(name.key) ^ mix64(name.range.offset ^ mix64(name.range.length)));
+}
+
+ReadAhead::Memory::Memory(ReadAhead& owner_, std::size_t size_)
+    : owner(owner_),
+      size(size_),
+      data(std::make_unique_for_overwrite<std::byte[]>(size_)) {}
+
+ReadAhead::Memory::~Memory() {
+  data.reset();
+  owner.held_bytes_.fetch_sub(size);
+  owner.area_->release(size);
+}
+
+ReadAhead::ReadAhead(const Source& source, std::shared_ptr<Area> area)
+    : source_(source),
+      area_(std::move(area)),
+      capacity_(area_->bytes()) {}
+
+ReadAhead::~ReadAhead() {
+  interrupt();
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return in_flight_ == 0; });  // answers come to this object
+}
+
+void ReadAhead::interrupt() {
+  std::stop_source stop;
+  {
+    const std::lock_guard lock(mutex_);
+    ++generation_;
+    queue_.clear();
+    unplaced_.clear();
+    index_queue_.clear();
+    for (auto& [name, fetch] : fetches_)
+      if (fetch->state == Fetch::State::kQueued) fetch->state = Fetch::State::kRefused;
+    stop = std::exchange(stop_, std::stop_source(std::nostopstate));
+  }
+  stop.request_stop();  // answers may come at once, on this thread
+  changed_.notify_all();
+}
+
+void ReadAhead::start(const PositionRange& first_batch) {
+  interrupt();
+  const std::lock_guard lock(mutex_);
+  first_batch_ = first_batch;
+  stop_ = std::stop_source();
+  fetches_.clear();
+  by_position_.clear();
+  indexes_.clear();
+  bad_indexes_.clear();
+}
+
+void ReadAhead::want(std::uint64_t position, std::span<const ChunkId> chunks) {
+  std::unique_lock lock(mutex_);
+  unplaced_.push_back({position, {chunks.begin(), chunks.end()}});
+  place_chunks();
+  pump(lock);
+}
+
+void ReadAhead::want(std::uint64_t position, const Store& store, std::vector<ObjectRead> reads) {
+  std::unique_lock lock(mutex_);
+  for (ObjectRead& read : reads) add(position, store, std::move(read), reads.size());
+  pump(lock);
+}
+
+bool ReadAhead::is_in_first_batch(std::uint64_t position) const {
+  return position - first_batch_.first < first_batch_.count;
+}
+
+std::size_t ReadAhead::limit_at(std::uint64_t position, const Store& store) const {
+  return is_in_first_batch(position) ? store.urgent_reads() : store.reads_ahead();
+}
+
+std::size_t ReadAhead::urgent_requests(std::uint64_t position, std::size_t reads, const Store& store) const {
+  if (!is_in_first_batch(position)) return 0;
+  return std::max<std::size_t>(1, store.urgent_reads() / (first_batch_.count * reads));
+}
+
+void ReadAhead::add(std::uint64_t position, const Store& store, ObjectRead read, std::size_t reads) {
+  Name name{read.key, read.range};
+  if (fetches_.contains(name)) return;
+  read.urgent_requests = urgent_requests(position, reads, store);
+  auto fetch = std::make_shared<Fetch>();
+  fetch->read = std::move(read);
+  fetch->store = &store;
+  fetch->position = position;
+  fetches_.emplace(std::move(name), fetch);
+  by_position_[position].push_back(fetch);
+  // Its place may have become known after that of later ones.
+  queue_.insert(
+      std::ranges::upper_bound(queue_, position, {}, [](const FetchPtr& other) { return other->position; }),
+      std::move(fetch));
+}
+
+// Chunks whose places are known join the queue; indexes of the others are asked for.
+void ReadAhead::place_chunks() {
+  std::size_t looked_at = 0;
+  for (auto sample = unplaced_.begin(); sample != unplaced_.end() && looked_at < kSamplesLookedAt;
+       ++looked_at) {
+    const std::size_t chunks = sample->chunks.size();
+    std::erase_if(sample->chunks, [&](const ChunkId& chunk) {
+      const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
+      if (const auto index = array.index_read(chunk.number)) {
+        Name name{index->key, index->range};
+        if (bad_indexes_.contains(name)) return true;  // its worker will learn why
+        if (indexes_.insert(std::move(name)).second)
+          index_queue_.insert(
+              std::ranges::upper_bound(index_queue_, sample->position, {}, &IndexRead::position),
+              {sample->position, chunk, &array.store(), *index});
+        return false;
+      }
+      const auto place = array.place(chunk.number);
+      if (place && !place->is_missing) add(sample->position, array.store(), place->read, chunks);
+      return true;
+    });
+    sample = sample->chunks.empty() ? unplaced_.erase(sample) : std::next(sample);
+  }
+}
+
+bool ReadAhead::has_room() const {
+  return held_bytes_.load() + expected_bytes_ + static_cast<std::uint64_t>(average_bytes_) <= capacity_;
+}
+
+// An index is wanted earlier than what it leads to.
+bool ReadAhead::index_comes_first() const {
+  if (index_queue_.empty()) return false;
+  if (queue_.empty() || !has_room()) return true;
+  const std::uint64_t next = queue_.front()->position;
+  const std::uint64_t lead = is_in_first_batch(next) ? 0 : kBatchesIndexesLead * first_batch_.count;
+  return index_queue_.front().position <= next + lead;
+}
+
+// Starts what may be started. Reads are started without the lock: a store may answer at once.
+void ReadAhead::pump(std::unique_lock<std::mutex>& lock) {
+  if (is_pumping_ || !stop_.stop_possible()) return;
+  is_pumping_ = true;
+  while (true) {
+    if (index_comes_first()) {
+      const IndexRead& index = index_queue_.front();
+      if (in_flight_ >= limit_at(index.position, *index.store)) break;
+      start_index(lock);
+      continue;
+    }
+    if (queue_.empty() || !has_room()) break;
+    const Fetch& first = *queue_.front();
+    const std::size_t limit = limit_at(first.position, *first.store);
+    if (in_flight_ >= limit) break;
+    start_joined(next_joined(limit), lock);
+  }
+  is_pumping_ = false;
+}
+
+void ReadAhead::start_index(std::unique_lock<std::mutex>& lock) {
+  const IndexRead wanted = std::move(index_queue_.front());
+  index_queue_.pop_front();
+  ++in_flight_;
+  const std::uint64_t generation = generation_;
+  const std::stop_token stop = stop_.get_token();
+  lock.unlock();
+  auto memory = std::make_shared<std::vector<std::byte>>();
+  wanted.store->start_read(
+      wanted.read,
+      [memory](std::size_t bytes) -> Result<MutableBytes> {  // bounded by the read's max_bytes
+        memory->resize(bytes);
+        return MutableBytes(*memory);
+      },
+      stop,
+      [this, wanted, memory, generation](Result<ObjectBytes> answer) {
+        const bool was_stopped = !answer && answer.error().code == ErrorCode::kStopped;
+        const Status kept = was_stopped ? Status{}
+                                        : source_.chunked_arrays()[wanted.chunk.array]->keep_index(
+                                              wanted.chunk.number, std::move(answer));
+        std::unique_lock relock(mutex_);
+        --in_flight_;
+        if (generation == generation_) {
+          Name name{wanted.read.key, wanted.read.range};
+          indexes_.erase(name);
+          if (!kept) bad_indexes_.insert(std::move(name));
+          place_chunks();
+          pump(relock);
+        }
+        changed_.notify_all();
+      });
+  lock.lock();
+}
+
+// The first read of the queue, with those that stand close to it. Where there is little to read, for
+// instance at the beginning, it is spread over as many requests as the store takes.
+JoinedRead ReadAhead::next_joined(std::size_t limit) const {
+  std::vector<ObjectRead> wanted;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < std::min(queue_.size(), kReadsLookedAt); ++i) {
+    if (queue_[i]->store != queue_.front()->store) break;
+    const ByteRange& range = queue_[i]->read.range;
+    if (i == 0 && (queue_[i]->read.only_version || range.from_end || range.length == ByteRange::kToTheEnd)) return {queue_[i]->read, {0}};
+    wanted.push_back(queue_[i]->read);
+    if (range.length != ByteRange::kToTheEnd) bytes += range.length;
+  }
+  MergeRule rule;
+  rule.max_bytes = std::clamp(bytes / std::max<std::size_t>(limit, 1), kShortestJoined, kLongestJoined);
+  JoinedRead joined = coalesce(wanted, rule).front();
+  for (const std::size_t part : joined.parts)
+    joined.read.urgent_requests = std::max(joined.read.urgent_requests, wanted[part].urgent_requests);
+  return joined;
+}
+
+Result<std::shared_ptr<ReadAhead::Memory>> ReadAhead::allocate(std::size_t bytes) {
+  if (held_bytes_.load() + bytes > capacity_ || !area_->try_reserve(bytes))
+    return fail(ErrorCode::kNoMemory, "no room to read ahead");
+  held_bytes_.fetch_add(bytes);
+  return std::make_shared<Memory>(*this, bytes);
+}
+
+void ReadAhead::start_joined(const JoinedRead& joined, std::unique_lock<std::mutex>& lock) {
+  std::vector<FetchPtr> parts;
+  for (const std::size_t index : joined.parts) parts.push_back(queue_[index]);
+  for (const FetchPtr& part : parts) part->state = Fetch::State::kReading;
+  std::erase_if(queue_, [](const FetchPtr& fetch) { return fetch->state == Fetch::State::kReading; });
+  const Store& store = *parts.front()->store;
+  const ByteRange& range = joined.read.range;
+  const std::uint64_t expected =
+      range.length == ByteRange::kToTheEnd ? static_cast<std::uint64_t>(average_bytes_) : range.length;
+  expected_bytes_ += expected;
+  ++in_flight_;
+  const std::uint64_t generation = generation_;
+  const std::stop_token stop = stop_.get_token();
+  lock.unlock();
+  auto memory = std::make_shared<std::shared_ptr<Memory>>();
+  store.start_read(
+      joined.read,
+      [this, memory](std::size_t bytes) -> Result<MutableBytes> {
+        memory->reset();
+        auto fresh = allocate(bytes);
+        if (!fresh) return std::unexpected(fresh.error());
+        *memory = std::move(*fresh);
+        return MutableBytes((*memory)->data.get(), bytes);
+      },
+      stop,
+      [this, parts, memory, generation, expected](Result<ObjectBytes> answer) {
+        std::unique_lock relock(mutex_);
+        --in_flight_;
+        expected_bytes_ -= expected;
+        if (answer && !answer->bytes.empty())
+          average_bytes_ = 0.9 * average_bytes_ + 0.1 * static_cast<double>(answer->bytes.size());
+        for (const FetchPtr& part : parts) {
+          if (answer) {
+            const ByteRange& wanted = part->read.range;
+            part->bytes = answer->bytes;
+            if (wanted.length != ByteRange::kToTheEnd && !wanted.from_end)
+              part->bytes = part->bytes.subspan(wanted.offset - answer->offset, wanted.length);
+            part->memory = *memory;
+            part->version = answer->version;
+            part->state = Fetch::State::kArrived;
+          } else if (answer.error().code == ErrorCode::kNoMemory) {
+            part->state = Fetch::State::kRefused;
+          } else {
+            // An error of a joined read is not the fault of every part of it.
+            part->error = answer.error();
+            part->state = parts.size() > 1 && answer.error().code != ErrorCode::kStopped
+                              ? Fetch::State::kRefused
+                              : Fetch::State::kArrived;
+          }
+        }
+        memory->reset();
+        changed_.notify_all();
+        if (generation == generation_) pump(relock);
+      });
+  lock.lock();
+}
+
+std::optional<Result<ReadAhead::Bytes>> ReadAhead::take(const ObjectRead& read) {
+  std::unique_lock lock(mutex_);
+  const auto found = fetches_.find(Name{read.key, read.range});
+  if (found == fetches_.end()) return std::nullopt;
+  const FetchPtr fetch = found->second;
+  if (fetch->state == Fetch::State::kQueued) {
+    // Not started, and whoever is here has nothing better to do than to read it.
+    std::erase(queue_, fetch);
+    fetch->state = Fetch::State::kRefused;
+  }
+  changed_.wait(lock, [&] { return fetch->state != Fetch::State::kReading; });
+  fetches_.erase(Name{read.key, read.range});
+  if (fetch->state == Fetch::State::kRefused) return std::nullopt;
+  if (fetch->error) return Result<Bytes>(std::unexpected(*fetch->error));
+  return Result<Bytes>(Bytes{fetch->bytes, std::move(fetch->memory), fetch->version});
+}
+
+Result<ObjectBytes> ReadAhead::read(const Store& store, const ObjectRead& read, const Store::Room& room) {
+  struct Answer {
+    std::mutex mutex;
+    std::condition_variable came;
+    std::optional<Result<ObjectBytes>> result;
+  };
+  // Shared with the store, which may still be in the middle of notifying when this returns.
+  const auto answer = std::make_shared<Answer>();
+  std::stop_token stop;
+  {
+    const std::lock_guard lock(mutex_);
+    stop = stop_.get_token();
+    if (!stop_.stop_possible())
+      return fail(ErrorCode::kStopped, "reading was broken off",
+                  {read.key, static_cast<std::int64_t>(read.range.offset), -1, -1});
+  }
+  store.start_read(read, room, stop, [answer](Result<ObjectBytes> result) {
+    const std::lock_guard lock(answer->mutex);
+    answer->result = std::move(result);
+    answer->came.notify_all();
+  });
+  std::unique_lock lock(answer->mutex);
+  answer->came.wait(lock, [&] { return answer->result.has_value(); });
+  return std::move(*answer->result);
+}
+
+Status ReadAhead::bring_indexes(const ChunkedArray& array, std::uint64_t chunk) {
+  for (int tries = 0; tries < kMaxIndexTries; ++tries) {
+    auto index = array.index_read(chunk);
+    if (!index) break;
+    const Name name{index->key, index->range};
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return !indexes_.contains(name) || !stop_.stop_possible(); });
+    }
+    index = array.index_read(chunk);
+    if (!index || Name{index->key, index->range} != name) continue;
+    std::vector<std::byte> memory;
+    PENSTOCK_CHECK(
+        array.keep_index(chunk, read(array.store(), *index, [&](std::size_t bytes) -> Result<MutableBytes> {
+                           memory.resize(bytes);
+                           return MutableBytes(memory);
+                         })));
+  }
+  return {};
+}
+
+void ReadAhead::limit(std::uint64_t bytes) {
+  std::unique_lock lock(mutex_);
+  capacity_ = bytes;
+  std::vector<FetchPtr> arrived;
+  for (const auto& [name, fetch] : fetches_)
+    if (fetch->state == Fetch::State::kArrived && fetch->memory) arrived.push_back(fetch);
+  std::ranges::sort(arrived, std::greater<>(), [](const FetchPtr& fetch) { return fetch->position; });
+  // Reads that were joined share their memory, so that what is freed shows only as it happens.
+  for (const FetchPtr& fetch : arrived) {
+    if (held_bytes_.load() <= bytes) break;
+    fetch->state = Fetch::State::kRefused;
+    fetch->bytes = {};
+    fetch->memory.reset();
+  }
+  pump(lock);
+}
+
+void ReadAhead::finish(std::uint64_t position) {
+  std::unique_lock lock(mutex_);
+  const auto found = by_position_.find(position);
+  if (found != by_position_.end()) {
+    const std::vector<FetchPtr> fetches = std::move(found->second);
+    by_position_.erase(found);
+    for (const FetchPtr& fetch : fetches) {
+      const auto still_there = fetches_.find(Name{fetch->read.key, fetch->read.range});
+      if (still_there == fetches_.end() || still_there->second != fetch) continue;
+      if (fetch->state == Fetch::State::kQueued) std::erase(queue_, fetch);
+      fetches_.erase(still_there);
+    }
+  }
+  pump(lock);
+}
+
+}  // namespace penstock

@@ -1,0 +1,193 @@
+// Several sources seen as one, drawn from by weight or simply one after another.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/random.h"
+#include "penstock/source.h"
+
+namespace penstock {
+namespace {
+
+class MixSource final : public Source {
+ public:
+  MixSource(std::vector<SourcePtr> parts, std::vector<double> weights) : parts_(std::move(parts)) {
+    mixture_.weights = std::move(weights);
+    for (const SourcePtr& part : parts_) {
+      first_.push_back(size_);
+      size_ += part->size();
+      mixture_.sizes.push_back(part->size());
+      stored_bytes_ += part->stored_bytes();
+      fingerprint_ = mix64(fingerprint_ ^ part->fingerprint());
+      first_array_.push_back(arrays_.size());
+      arrays_.insert(arrays_.end(), part->chunked_arrays().begin(), part->chunked_arrays().end());
+    }
+    // What only some parts have everywhere, a batch cannot have without being asked.
+    fields_ = parts_.front()->fields();
+    for (std::size_t i = 0; i < fields_.size(); ++i)
+      for (const SourcePtr& part : parts_)
+        fields_[i].is_everywhere = fields_[i].is_everywhere && part->fields()[i].is_everywhere;
+  }
+
+  std::uint64_t size() const override { return size_; }
+  const std::vector<FieldInfo>& fields() const override { return fields_; }
+  std::string kind() const override { return "mixture"; }
+  std::string uri() const override {
+    std::string text;
+    for (const SourcePtr& part : parts_) text += (text.empty() ? "" : " + ") + part->uri();
+    return text;
+  }
+  std::string key(std::uint64_t sample) const override {
+    const Place place = find(sample);
+    return place.part->key(place.sample);
+  }
+  Result<Extent> extent(std::uint64_t sample, std::size_t field) const override {
+    const Place place = find(sample);
+    return place.part->extent(place.sample, field);
+  }
+  const ArrayLayout* array_layout(std::size_t field) const override {
+    return parts_.front()->array_layout(field);
+  }
+  std::uint64_t reading(std::size_t field) const override {
+    std::uint64_t hash = 0;
+    for (const SourcePtr& part : parts_) hash = mix64(hash ^ part->reading(field));
+    return hash;
+  }
+  IndexValue value(std::uint64_t sample, std::size_t field) const override {
+    const Place place = find(sample);
+    return place.part->value(place.sample, field);
+  }
+  Result<OpenedRecord> open_record(std::uint64_t sample, std::span<const std::byte> stored,
+                                   const Charge& charge) const override {
+    const Place place = find(sample);
+    return place.part->open_record(place.sample, stored, charge);
+  }
+  Result<RecordValue> find_in_record(std::uint64_t sample, std::size_t field, const OpenedRecord& record,
+                                     const Room& room) const override {
+    const Place place = find(sample);
+    return place.part->find_in_record(place.sample, field, record, room);
+  }
+  const std::vector<std::string>& classes() const override { return parts_.front()->classes(); }
+  std::uint64_t fingerprint() const override { return fingerprint_; }
+  std::uint64_t stored_bytes() const override { return stored_bytes_; }
+  std::uint64_t stored_bytes_of(std::uint64_t sample) const override {
+    const Place place = find(sample);
+    return place.part->stored_bytes_of(place.sample);
+  }
+  std::shared_ptr<const StorageUnits> units() const override {
+    auto units = std::make_shared<StorageUnits>();
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const auto own = parts_[i]->units();
+      if (!own) return nullptr;
+      for (std::size_t unit = 0; unit + 1 < own->first_sample.size(); ++unit)
+        units->first_sample.push_back(first_[i] + own->first_sample[unit]);
+    }
+    units->first_sample.push_back(size_);
+    return units;
+  }
+  std::span<const std::shared_ptr<const ChunkedArray>> chunked_arrays() const override { return arrays_; }
+  void boxes(std::uint64_t sample, std::size_t field, std::vector<ArrayBox>& out) const override {
+    const Place place = find(sample);
+    const std::size_t before = out.size();
+    place.part->boxes(place.sample, field, out);
+    for (std::size_t i = before; i < out.size(); ++i) out[i].array += first_array_[place.number];
+  }
+  bool shares_units() const override {
+    return std::ranges::any_of(parts_, [](const SourcePtr& part) { return part->shares_units(); });
+  }
+  std::uint64_t windows_left_out() const override {
+    std::uint64_t left_out = 0;
+    for (const SourcePtr& part : parts_) left_out += part->windows_left_out();
+    return left_out;
+  }
+  const Mixture* mixture() const override { return mixture_.weights.empty() ? nullptr : &mixture_; }
+  bool index_was_saved() const override {
+    return std::ranges::any_of(parts_, [](const SourcePtr& part) { return part->index_was_saved(); });
+  }
+  void discard_saved_index() const override {
+    for (const SourcePtr& part : parts_) part->discard_saved_index();
+  }
+  const Store& store() const override { return parts_.front()->store(); }
+
+ private:
+  struct Place {
+    const Source* part;
+    std::uint64_t sample;
+    std::size_t number;  // of the part
+  };
+
+  Place find(std::uint64_t sample) const {
+    const auto part = std::ranges::upper_bound(first_, sample) - first_.begin() - 1;
+    const auto number = static_cast<std::size_t>(part);
+    return {parts_[number].get(), sample - first_[number], number};
+  }
+
+  std::vector<SourcePtr> parts_;
+  std::vector<std::uint64_t> first_;
+  std::vector<FieldInfo> fields_;
+  std::vector<std::shared_ptr<const ChunkedArray>> arrays_;
+  std::vector<std::size_t> first_array_;  // of each part
+  Mixture mixture_;
+  std::uint64_t size_ = 0, stored_bytes_ = 0, fingerprint_ = 0;
+};
+
+// A batch has one plan: names, kinds and forms of fields must agree, and numbers must mean the same.
+Status check_alike(const Source& first, const Source& other) {
+  const auto differ = [&](const std::string& what) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}", first.uri(), what),
+                {other.uri(), -1, -1, -1});
+  };
+  if (first.classes() != other.classes())
+    return differ("the parts of a mixture have other classes: their labels would clash");
+  if (first.fields().size() != other.fields().size())
+    return differ("the parts of a mixture have other fields");
+  for (std::size_t i = 0; i < first.fields().size(); ++i) {
+    const FieldInfo &a = first.fields()[i], &b = other.fields()[i];
+    if (a.name != b.name || a.kind != b.kind || a.form != b.form)
+      return differ(fmt::format("the parts of a mixture have other fields: {} ({}) and {} ({})", a.name,
+                                name_of(a.kind), b.name, name_of(b.kind)));
+    const ArrayLayout *mine = first.array_layout(i), *its = other.array_layout(i);
+    if ((a.form == FieldForm::kElements || a.form == FieldForm::kChunks) && mine != nullptr &&
+        its != nullptr && (mine->spec != its->spec || mine->swap_bytes != its->swap_bytes))
+      return differ(fmt::format("field {} has another shape or type in a part of the mixture", a.name));
+    if (a.form == FieldForm::kChunks && mine != nullptr && its != nullptr &&
+        (mine->channel_axis != its->channel_axis || mine->axes_not_in_space != its->axes_not_in_space))
+      return differ(
+          fmt::format("the channels of field {} are another axis in a part of the mixture", a.name));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<SourcePtr> mix(std::vector<SourcePtr> parts, std::vector<double> weights) {
+  if (parts.empty()) return fail(ErrorCode::kInvalidArgument, "a mixture of nothing");
+  if (!weights.empty() && weights.size() != parts.size())
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} weights for {} sources", weights.size(), parts.size()));
+  double sum = 0;
+  for (const double weight : weights) {
+    if (!(weight > 0) || !std::isfinite(weight))
+      return fail(ErrorCode::kInvalidArgument, "weights of a mixture must be above 0 and finite");
+    sum += weight;
+  }
+  for (double& weight : weights) weight /= sum;
+  for (const SourcePtr& part : parts) {
+    if (part->mixture() != nullptr)
+      return fail(ErrorCode::kInvalidArgument, "a mixture of mixtures; give all parts to one");
+    if (part->draws() != nullptr)
+      return fail(ErrorCode::kUnsupported,
+                  "random patches cannot be part of a mixture; give all volumes to one Patches",
+                  {part->uri(), -1, -1, -1});
+    if (part->is_forward_only())
+      return fail(ErrorCode::kUnsupported,
+                  "compressed shards can only be read forward, which a mixture does not; unpack them",
+                  {part->uri(), -1, -1, -1});
+    PENSTOCK_CHECK(check_alike(*parts.front(), *part));
+  }
+  return std::make_shared<MixSource>(std::move(parts), std::move(weights));
+}
+
+}  // namespace penstock

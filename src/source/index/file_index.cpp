@@ -1,0 +1,382 @@
+#include "source/index/file_index.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "base/byte_reader.h"
+#include "base/crc32c.h"
+#include "base/text/lower_case.h"
+#include "base/machine.h"
+#include "decode/image/image.h"
+#include "penstock/interruption.h"
+
+namespace penstock {
+namespace {
+
+// The last letter counts versions. 2: more endings are images, and files that are left out are counted.
+constexpr std::string_view kMagic = "PENSTIX2";
+constexpr int kDeepest = 64;  // folders within folders
+// Links to one folder are different classes, or make its samples come more often: that is the user's choice.
+// But folders that link to one another have more paths than anybody can walk.
+constexpr int kMaxPathsToFolder = 64;
+constexpr auto kProgressEvery = std::chrono::milliseconds(100);
+
+std::string join(const std::string& folder, std::string_view name) {
+  return folder.empty() ? std::string(name) : folder + "/" + std::string(name);
+}
+
+struct FoundFile {
+  std::string name;
+  FileKind kind;
+  ObjectVersion version;
+};
+
+struct FoundFolder {
+  std::string path;
+  ObjectVersion version;
+  std::vector<FoundFile> files;
+  std::map<std::string, std::uint64_t> other_endings;
+  std::string other_example;  // the first name by the alphabet
+};
+
+std::string ending_of(std::string_view name) {
+  const auto dot = name.rfind('.');
+  if (dot == std::string_view::npos || dot == 0) return "";
+  return lower_case(name.substr(dot + 1));
+}
+
+// Walks the tree with several threads, since each listing and stat may be a round trip.
+class Walk {
+ public:
+  Walk(const Store& store, const std::string& root) : store_(store), root_(root) {
+    todo_.push_back({"", 0, nullptr});
+  }
+
+  Status run(const std::function<bool(std::uint64_t)>& progress) {
+    const unsigned threads = std::clamp(usable_cpus() * 2, 2u, 16u);
+    std::vector<std::jthread> pool;
+    for (unsigned t = 0; t < threads; ++t)
+      pool.emplace_back([this] {
+        const Interruption::Scope scope(&stop_walking_);
+        work();
+      });
+    {
+      std::unique_lock lock(mutex_);
+      while (!finished_.wait_for(lock, kProgressEvery, [&] { return is_done(); })) {
+        lock.unlock();
+        const bool stops =
+            Interruption::is_requested() || (progress && !progress(seen_.load(std::memory_order_relaxed)));
+        if (stops) stop_walking_.request();
+        lock.lock();
+        if (stops && !error_)
+          error_ = Error{ErrorCode::kStopped, "stopped while looking for files", {root_, -1, -1, -1}, false};
+      }
+    }
+    changed_.notify_all();
+    pool.clear();
+    if (error_) return std::unexpected(*error_);
+    std::ranges::sort(found_, {}, &FoundFolder::path);
+    return {};
+  }
+
+  std::vector<FoundFolder>& found() { return found_; }
+
+ private:
+  // A folder and those that it stands in.
+  struct Ancestor {
+    FolderIdentity folder;
+    std::shared_ptr<const Ancestor> above;
+  };
+  struct Task {
+    std::string path;
+    int depth;
+    std::shared_ptr<const Ancestor> above;
+  };
+
+  bool is_done() const { return error_.has_value() || (todo_.empty() && busy_ == 0); }
+
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return !todo_.empty() || is_done(); });
+      if (is_done()) break;
+      Task task = std::move(todo_.back());
+      todo_.pop_back();
+      ++busy_;
+      lock.unlock();
+      std::vector<Task> deeper;
+      auto folder = look_at(task, deeper);
+      lock.lock();
+      --busy_;
+      if (!folder) {
+        if (!error_) error_ = std::move(folder).error();
+      } else {
+        found_.push_back(std::move(*folder));
+        std::ranges::move(deeper, std::back_inserter(todo_));
+      }
+      changed_.notify_all();
+    }
+    finished_.notify_all();
+  }
+
+  Result<FoundFolder> look_at(const Task& task, std::vector<Task>& deeper) {
+    FoundFolder folder;
+    folder.path = task.path;
+    const std::string full = task.path.empty() ? root_ : root_ + "/" + task.path;
+    // The folder's time is read before its entries: a file that appears in between makes the
+    // kept index look old, never the other way round.
+    auto version = store_.stat(full);
+    if (!version) return std::unexpected(std::move(version).error());
+    folder.version = *version;
+    auto here = enter(full, task);
+    if (!here) return std::unexpected(std::move(here).error());
+    auto entries = store_.list(full);
+    if (!entries) return std::unexpected(std::move(entries).error());
+    for (FolderEntry& entry : *entries) {
+      if (entry.is_folder) {
+        if (is_passed_over(entry.name)) continue;
+        if (task.depth + 1 > kDeepest)
+          return fail(ErrorCode::kTooLarge, fmt::format("folders nested more than {} deep", kDeepest),
+                      {full, -1, -1, -1});
+        deeper.push_back({join(task.path, entry.name), task.depth + 1, *here});
+        continue;
+      }
+      FileKind kind;
+      if (entry.name.starts_with(".")) continue;
+      if (!kind_of_name(entry.name, kind)) {
+        if (folder.other_endings.empty()) folder.other_example = entry.name;
+        ++folder.other_endings[ending_of(entry.name)];
+        continue;
+      }
+      PENSTOCK_CHECK(check_interruption(full));
+      // A file that cannot be looked at stays in the index (size 0): reading it names the trouble.
+      const auto info = store_.stat(full + "/" + entry.name);
+      folder.files.push_back({std::move(entry.name), kind, info.value_or(ObjectVersion{})});
+      seen_.fetch_add(1, std::memory_order_relaxed);
+    }
+    return folder;
+  }
+
+  // Notes that the walk has come to the folder once more.
+  Result<std::shared_ptr<const Ancestor>> enter(const std::string& full, const Task& task) {
+    const auto identity = store_.identity_of(full);
+    if (!identity) return nullptr;
+    for (const Ancestor* above = task.above.get(); above != nullptr; above = above->above.get())
+      if (above->folder == *identity)
+        return fail(ErrorCode::kUnsupported, "a link leads back to a folder that it stands in",
+                    {full, -1, -1, -1});
+    const std::lock_guard lock(mutex_);
+    if (++paths_to_[*identity] > kMaxPathsToFolder)
+      return fail(ErrorCode::kTooLarge,
+                  fmt::format("more than {} paths lead to this folder by links; remove links between folders",
+                              kMaxPathsToFolder),
+                  {full, -1, -1, -1});
+    return std::make_shared<const Ancestor>(*identity, task.above);
+  }
+
+  const Store& store_;
+  const std::string root_;
+  Interruption stop_walking_;  // of the threads
+  std::mutex mutex_;
+  std::condition_variable changed_, finished_;
+  std::vector<Task> todo_;
+  int busy_ = 0;
+  std::optional<Error> error_;
+  std::vector<FoundFolder> found_;
+  std::map<FolderIdentity, int> paths_to_;
+  std::atomic<std::uint64_t> seen_{0};
+};
+
+std::unexpected<Error> nothing_there(const std::string& root, const std::vector<FoundFolder>& found,
+                                     const std::string& wanted) {
+  std::map<std::string, std::uint64_t> others;
+  for (const FoundFolder& folder : found) {
+    for (const auto& [ending, count] : folder.other_endings) others[ending] += count;
+    for (const FoundFile& file : folder.files) ++others[ending_of(file.name)];
+  }
+  std::string seen;
+  for (const auto& [ending, count] : others) {
+    if (seen.size() > 60) break;
+    seen += fmt::format("{}{} {}", seen.empty() ? "" : ", ", count,
+                        ending.empty() ? "files without ending" : "." + ending);
+  }
+  const std::string what = wanted == "npy"      ? "no .npy files"
+                           : wanted == "images" ? fmt::format("no images ({})", image_endings())
+                                                : fmt::format("no images ({}) and no .npy files", image_endings());
+  return fail(ErrorCode::kNotFound,
+              what + " in this folder" + (seen.empty() ? "; it is empty" : "; it has " + seen),
+              {root, -1, -1, -1});
+}
+
+class ByteWriter {
+ public:
+  template <std::integral T>
+  void write(T value) {
+    const auto* raw = reinterpret_cast<const std::byte*>(&value);
+    bytes_.insert(bytes_.end(), raw, raw + sizeof(T));
+  }
+  void write_text(std::string_view text) {
+    write<std::uint64_t>(text.size());
+    const auto* raw = reinterpret_cast<const std::byte*>(text.data());
+    bytes_.insert(bytes_.end(), raw, raw + text.size());
+  }
+  std::vector<std::byte> take() { return std::move(bytes_); }
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace
+
+std::string FileIndex::relative_path(const File& file) const {
+  return join(folders[file.folder].path, name(file));
+}
+
+bool kind_of_name(std::string_view name, FileKind& kind) {
+  const std::string ending = ending_of(name);
+  if (ending == "npy") {
+    kind = FileKind::kNpy;
+    return true;
+  }
+  kind = FileKind::kImage;
+  return is_image_ending(ending);
+}
+
+bool is_passed_over(std::string_view folder_name) {
+  return folder_name.starts_with(".") || folder_name == "__MACOSX";
+}
+
+Result<FileIndex> scan_folder(const Store& store, const std::string& root, const std::string& wanted,
+                              const ScanOptions& options) {
+  Walk walk(store, root);
+  PENSTOCK_CHECK(walk.run(options.progress));
+  PENSTOCK_CHECK(check_interruption(root));
+  std::array<std::uint64_t, 2> counts{};
+  for (const FoundFolder& folder : walk.found())
+    for (const FoundFile& file : folder.files) ++counts[static_cast<std::size_t>(file.kind)];
+  const auto& [images, arrays] = counts;
+  if (wanted.empty() && images > 0 && arrays > 0)
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} images and {} .npy files in one folder; say kind=\"images\" or "
+                            "kind=\"npy\"",
+                            images, arrays),
+                {root, -1, -1, -1});
+  FileIndex index;
+  index.kind = wanted == "npy" || (wanted.empty() && arrays > 0) ? FileKind::kNpy : FileKind::kImage;
+  if (counts[static_cast<std::size_t>(index.kind)] == 0) return nothing_there(root, walk.found(), wanted);
+  for (FoundFolder& folder : walk.found()) {
+    const auto folder_id = static_cast<std::uint32_t>(index.folders.size());
+    index.folders.push_back({folder.path, folder.version.modified_ns});
+    if (!folder.other_endings.empty() && index.left_out.by_ending.empty())
+      index.left_out.example = join(folder.path, folder.other_example);
+    for (const auto& [ending, count] : folder.other_endings) index.left_out.by_ending[ending] += count;
+    for (const FoundFile& file : folder.files) {
+      if (file.kind != index.kind) continue;
+      index.files.push_back({folder_id, static_cast<std::uint32_t>(file.name.size()), index.names.size(),
+                             file.version.size, file.version.modified_ns});
+      index.names += file.name;
+    }
+  }
+  return index;
+}
+
+std::vector<std::byte> serialise_index(const FileIndex& index, const std::string& root) {
+  ByteWriter writer;
+  for (const char c : kMagic) writer.write(c);
+  writer.write_text(root);
+  writer.write(static_cast<std::uint8_t>(index.kind));
+  writer.write<std::uint64_t>(index.folders.size());
+  for (const auto& folder : index.folders) {
+    writer.write_text(folder.path);
+    writer.write(folder.modified_ns);
+  }
+  writer.write<std::uint64_t>(index.files.size());
+  for (const auto& file : index.files) {
+    writer.write(file.folder);
+    writer.write(file.name_length);
+    writer.write(file.size);
+    writer.write(file.modified_ns);
+  }
+  writer.write_text(index.names);
+  writer.write<std::uint64_t>(index.left_out.by_ending.size());
+  for (const auto& [ending, count] : index.left_out.by_ending) {
+    writer.write_text(ending);
+    writer.write(count);
+  }
+  writer.write_text(index.left_out.example);
+  writer.write(crc32c(writer.bytes()));
+  return writer.take();
+}
+
+Result<FileIndex> parse_index(ConstBytes bytes, const std::string& root) {
+  const auto damaged = [&] { return fail(ErrorCode::kCorrupt, "damaged index", {root, -1, -1, -1}); };
+  if (bytes.size() < kMagic.size() + 4 || std::memcmp(bytes.data(), kMagic.data(), kMagic.size() - 1) != 0)
+    return damaged();
+  // Every version ends with this checksum, so that damage is not taken for another version.
+  const ConstBytes body = bytes.first(bytes.size() - 4);
+  if (ByteReader(bytes.last(4)).read<std::uint32_t>() != crc32c(body)) return damaged();
+  if (std::to_integer<char>(bytes[kMagic.size() - 1]) != kMagic.back())
+    return fail(ErrorCode::kUnsupported, "an index of another version", {root, -1, -1, -1});
+  ByteReader reader(body);
+  reader.take(kMagic.size());
+  if (reader.take_text(reader.read<std::uint64_t>()) != root) return damaged();
+  FileIndex index;
+  index.kind = reader.read<std::uint8_t>() == 0 ? FileKind::kImage : FileKind::kNpy;
+  const auto folder_count = reader.read<std::uint64_t>();
+  if (folder_count > reader.left()) return damaged();
+  for (std::uint64_t i = 0; i < folder_count && reader.ok(); ++i) {
+    FileIndex::Folder folder;
+    folder.path = reader.take_text(reader.read<std::uint64_t>());
+    folder.modified_ns = reader.read<std::int64_t>();
+    index.folders.push_back(std::move(folder));
+  }
+  const auto file_count = reader.read<std::uint64_t>();
+  constexpr std::uint64_t kBytesEach = 4 + 4 + 8 + 8;
+  if (file_count > reader.left() / kBytesEach) return damaged();
+  index.files.reserve(file_count);
+  std::uint64_t name_offset = 0;
+  for (std::uint64_t i = 0; i < file_count && reader.ok(); ++i) {
+    FileIndex::File file;
+    file.folder = reader.read<std::uint32_t>();
+    file.name_length = reader.read<std::uint32_t>();
+    file.name_offset = name_offset;
+    file.size = reader.read<std::uint64_t>();
+    file.modified_ns = reader.read<std::int64_t>();
+    name_offset += file.name_length;
+    if (file.folder >= index.folders.size()) return damaged();
+    index.files.push_back(file);
+  }
+  index.names = reader.take_text(reader.read<std::uint64_t>());
+  const auto ending_count = reader.read<std::uint64_t>();
+  if (ending_count > reader.left()) return damaged();
+  for (std::uint64_t i = 0; i < ending_count && reader.ok(); ++i) {
+    const std::string ending(reader.take_text(reader.read<std::uint64_t>()));
+    index.left_out.by_ending[ending] = reader.read<std::uint64_t>();
+  }
+  index.left_out.example = reader.take_text(reader.read<std::uint64_t>());
+  if (!reader.ok() || reader.left() != 0 || index.names.size() != name_offset || index.files.empty())
+    return damaged();
+  index.was_kept = true;
+  return index;
+}
+
+bool index_fits(const Store& store, const std::string& root, const FileIndex& index) {
+  return std::ranges::all_of(index.folders, [&](const FileIndex::Folder& folder) {
+    if (Interruption::is_requested()) return false;
+    const auto version = store.stat(folder.path.empty() ? root : root + "/" + folder.path);
+    return version && version->modified_ns == folder.modified_ns;
+  });
+}
+
+}  // namespace penstock

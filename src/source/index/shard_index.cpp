@@ -1,0 +1,246 @@
+#include "source/index/shard_index.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <thread>
+
+#include "base/machine.h"
+#include "base/memory/opening_memory.h"
+#include "penstock/interruption.h"
+#include "source/records/ahead_object.h"
+#include "source/index/saved_index.h"
+
+namespace penstock {
+namespace {
+
+constexpr auto kShardProgressEvery = std::chrono::milliseconds(100);
+constexpr std::uint64_t kAheadBytes = 64 << 20;  // of distant shards, by all scans together
+
+// As many scans at a time as half of the memory for opening is enough for.
+unsigned scans_at_a_time(const ShardSet& set) {
+  std::uint64_t each = 0;
+  for (const std::string& path : set.paths) each = std::max(each, memory_of_reader(compression_of_name(path)));
+  const std::uint64_t fit = std::max<std::uint64_t>(1, OpeningMemory::at_most(UINT64_MAX) / 2 / each);
+  return static_cast<unsigned>(std::min<std::uint64_t>(
+      {std::clamp(usable_cpus() * 2, 2u, 16u), std::max<std::uint64_t>(1, set.paths.size()), fit}));
+}
+
+// A compressed shard under a plain name would only look damaged.
+Status check_named_by_compression(ForwardReader& reader, const std::string& path) {
+  constexpr std::array kGzip{std::byte{0x1F}, std::byte{0x8B}};
+  constexpr std::array kZstd{std::byte{0x28}, std::byte{0xB5}, std::byte{0x2F}, std::byte{0xFD}};
+  if (compression_of_name(path) != Compression::kNone) return {};
+  const auto magic = reader.at(0, kZstd.size());
+  if (!magic) return std::unexpected(magic.error());
+  const bool gzip = magic->size() == kZstd.size() && std::ranges::equal(magic->first(kGzip.size()), kGzip);
+  if (!gzip && !std::ranges::equal(*magic, kZstd)) return {};
+  return fail(ErrorCode::kUnsupported,
+              fmt::format("compressed, though its name does not say so; name it {}", gzip ? ".gz" : ".zst"),
+              {path, 0, static_cast<std::int64_t>(magic->size()), -1});
+}
+
+// Of a compressed stream, so that its own checksum is verified and ours are complete.
+Status read_rest(ForwardReader& reader) {
+  for (std::uint64_t at = reader.end();; at = reader.end()) {
+    const auto rest = reader.at(at, 1);
+    if (!rest) return std::unexpected(rest.error());
+    if (rest->empty()) return {};
+  }
+}
+
+// Scans the shards, several at a time: each is a long walk of short reads.
+class ShardScans {
+ public:
+  ShardScans(const Store& store, const ShardSet& set, const ScanShard& scan)
+      : store_(store),
+        set_(set),
+        scan_(scan),
+        threads_(scans_at_a_time(set)),
+        ahead_bytes_(std::min(kAheadBytes, OpeningMemory::at_most(UINT64_MAX) / 4) / threads_),
+        contents(set.paths.size()),
+        versions(set.paths.size()),
+        errors(set.paths.size()) {}
+
+  Status run(const OpenOptions& options) {
+    std::vector<std::jthread> pool;
+    running_ = threads_;
+    for (unsigned t = 0; t < threads_; ++t)
+      pool.emplace_back([this, &options, memory = OpeningMemory::current()] {
+        const Interruption::Scope scope(&stop_scans_);
+        const OpeningMemory::Scope memory_scope(memory);
+        work(!options.on_bad_shard);
+      });
+    std::unique_lock lock(mutex_);
+    while (!finished_.wait_for(lock, kShardProgressEvery, [&] { return running_ == 0; })) {
+      lock.unlock();
+      if (Interruption::is_requested() ||
+          (options.progress && !options.progress(seen_.load(std::memory_order_relaxed)))) {
+        stop_ = stopped_ = true;
+        stop_scans_.request();
+      }
+      lock.lock();
+    }
+    if (stopped_) return fail(ErrorCode::kStopped, "stopped while indexing", {set_.uri, -1, -1, -1});
+    return {};
+  }
+
+ private:
+  void work(bool stop_at_error) {
+    while (!stop_) {
+      const std::size_t shard = next_++;
+      if (shard >= set_.paths.size()) break;
+      Status status;
+      try {
+        status = scan_one(shard);
+      } catch (const std::bad_alloc&) {
+        status =
+            fail(ErrorCode::kNoMemory, "no memory left to index the shard", {set_.paths[shard], 0, 0, -1});
+      }
+      if (!status) {
+        errors[shard] = std::move(status).error();
+        if (stop_at_error) stop_ = true;
+      }
+      seen_.fetch_add(contents[shard].samples(), std::memory_order_relaxed);
+    }
+    const std::lock_guard lock(mutex_);
+    if (--running_ == 0) finished_.notify_all();
+  }
+
+  Status scan_one(std::size_t shard) {
+    const std::string& path = set_.paths[shard];
+    OpeningReservation reservation;
+    PENSTOCK_CHECK(reservation.add(memory_of_reader(compression_of_name(path)), "reading a shard",
+                                   {path, -1, -1, -1}));
+    auto object = open_ahead(store_, path, ahead_bytes_);
+    if (!object) return std::unexpected(std::move(object).error());
+    versions[shard] = (*object)->version();
+    contents[shard].growth = IndexGrowth(path, versions[shard].size);
+    const auto reader = make_forward_reader(**object, path, compression_of_name(path));
+    PENSTOCK_CHECK(check_named_by_compression(*reader, path));
+    PENSTOCK_CHECK(scan_(*reader, path, contents[shard]));
+    PENSTOCK_CHECK(read_rest(*reader));
+    contents[shard].checksums = reader->checksums();
+    const auto now = (*object)->version_now();
+    if (now && *now != versions[shard])
+      return fail(ErrorCode::kChanged, "shard changed while it was indexed",
+                  {path, 0, static_cast<std::int64_t>(now->size), -1});
+    return {};
+  }
+
+  const Store& store_;
+  const ShardSet& set_;
+  const ScanShard& scan_;
+  const unsigned threads_;
+  const std::uint64_t ahead_bytes_;  // by each
+  std::atomic<std::size_t> next_{0};
+  std::atomic<std::uint64_t> seen_{0};
+  std::atomic<bool> stop_{false}, stopped_{false};
+  Interruption stop_scans_;  // of the threads, which may be in the middle of a shard
+  std::mutex mutex_;
+  std::condition_variable finished_;
+  unsigned running_ = 0;
+
+ public:
+  std::vector<ShardContents> contents;  // by shard
+  std::vector<ObjectVersion> versions;
+  std::vector<std::optional<Error>> errors;
+};
+
+enum class Fit : std::uint8_t { kSame, kOtherShards, kChanged };
+
+Fit fit_of(const Store& store, const ShardSet& set, const RecordIndex& index) {
+  if (!std::ranges::equal(index.shards(), set.paths, {}, &ShardInfo::path)) return Fit::kOtherShards;
+  const bool same = std::ranges::all_of(index.shards(), [&](const ShardInfo& shard) {
+    if (Interruption::is_requested()) return false;
+    const auto version = store.stat(shard.path);
+    return version && *version == shard.version;
+  });
+  return same ? Fit::kSame : Fit::kChanged;
+}
+
+// Is the shard what the old index knew, less some samples at its end?
+std::optional<Error> lost_tail(const RecordIndex& old, const std::string& path, const ShardContents& now,
+                               const ObjectVersion& version, const std::string& saved_index_path) {
+  const auto known = std::ranges::find(old.shards(), path, &ShardInfo::path);
+  if (known == old.shards().end() || version.size >= known->version.size) return std::nullopt;
+  const auto shard = static_cast<std::size_t>(known - old.shards().begin());
+  const std::uint64_t count = old.samples_of_shard(shard);
+  if (now.samples() >= count) return std::nullopt;
+  std::uint64_t place = 0;
+  for (std::uint64_t sample = 0; sample < now.samples(); ++sample)
+    for (std::uint64_t i = 0; i < old.member_count(known->first_sample + sample); ++i, ++place) {
+      const auto member = old.member(known->first_sample + sample, i);
+      if (place >= now.offsets.size() || member.offset != now.offsets[place] ||
+          member.length != now.lengths[place])
+        return std::nullopt;
+    }
+  return Error{ErrorCode::kTruncated,
+               fmt::format("shard ends after {} samples, its index knows {}: it was cut (if it was meant to "
+                           "be, remove {})",
+                           now.samples(), count, saved_index_path),
+               {path, static_cast<std::int64_t>(version.size),
+                static_cast<std::int64_t>(known->version.size - version.size),
+                static_cast<std::int64_t>(known->first_sample + now.samples())},
+               false};
+}
+
+}  // namespace
+
+Result<OpenedIndex> open_shard_index(const Store& store, const ShardSet& set, const OpenOptions& options,
+                                     const ScanShard& scan) {
+  OpenedIndex opened;
+  if (options.keep_index) opened.saved_index_path = saved_index_path(options.cache_dir, set.identity, set.kind);
+  std::optional<RecordIndex> old;
+  if (!opened.saved_index_path.empty())
+    if (auto bytes = read_saved_index(opened.saved_index_path)) {
+      auto kept = RecordIndex::parse(std::move(*bytes));
+      const Fit fit = kept ? fit_of(store, set, *kept) : Fit::kChanged;
+      PENSTOCK_CHECK(check_interruption(set.uri));
+      if (fit == Fit::kSame) {
+        opened.index = std::move(*kept);
+        opened.was_kept = true;
+        return opened;
+      }
+      if (options.warn)
+        options.warn(
+            fmt::format("{}: {}", set.uri,
+                        !kept ? fmt::format("the kept index {} is damaged and is made anew", opened.saved_index_path)
+                        : fit == Fit::kOtherShards
+                            ? "there are other shards than when it was indexed; it is indexed anew"
+                            : "shards have changed since they were indexed; they are indexed anew"));
+      if (kept) old = std::move(*kept);
+    }
+  ShardScans scans(store, set, scan);
+  PENSTOCK_CHECK(scans.run(options));
+  bool whole = true;
+  for (std::size_t shard = 0; shard < set.paths.size(); ++shard) {
+    std::optional<Error>& error = scans.errors[shard];
+    if (!error && old)
+      error =
+          lost_tail(*old, set.paths[shard], scans.contents[shard], scans.versions[shard], opened.saved_index_path);
+    if (!error) continue;
+    if (!options.on_bad_shard) return std::unexpected(*error);
+    whole = false;
+    options.on_bad_shard(*error);
+  }
+  PENSTOCK_CHECK(check_interruption(set.uri));
+  auto index = RecordIndex::build(set.paths, scans.versions, std::move(scans.contents));
+  if (!index) {
+    index.error().where = {set.uri, 0, 0, -1};
+    return std::unexpected(std::move(index).error());
+  }
+  opened.index = std::move(*index);
+  PENSTOCK_CHECK(check_interruption(set.uri));
+  if (whole && !opened.saved_index_path.empty()) keep_index(opened.saved_index_path, opened.index.bytes());
+  return opened;
+}
+
+}  // namespace penstock

@@ -1,0 +1,328 @@
+#include "source/records/tar_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <unordered_map>
+
+#include "base/text/lower_case.h"
+#include "decode/image/image.h"
+#include "decode/npz.h"
+#include "decode/text.h"
+#include "penstock/interruption.h"
+#include "source/extent_place.h"
+#include "source/field_kind.h"
+#include "source/records/record_source.h"
+#include "source/records/tar_scan.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::size_t kMaxFields = 1024;
+constexpr std::size_t kLongestEnding = 1024;
+
+struct SplitName {
+  std::string_view key;
+  std::string extension;
+};
+
+// The key is the path up to the first dot after the last slash. Names without a dot, hidden files
+// and __metadata__ belong to no sample.
+std::optional<SplitName> split_name(std::string_view name) {
+  if (name.starts_with("__") && name.ends_with("__")) return std::nullopt;
+  const auto slash = name.rfind('/');
+  const std::size_t base = slash == std::string_view::npos ? 0 : slash + 1;
+  const auto dot = name.find('.', base);
+  if (dot == std::string_view::npos || dot == base || dot + 1 == name.size()) return std::nullopt;
+  return SplitName{name.substr(0, dot), lower_case(name.substr(dot + 1))};
+}
+
+// Groups members into samples as they come.
+class SampleGrouper {
+ public:
+  SampleGrouper(const std::string& path, ShardContents& out) : path_(path), out_(out) {}
+
+  Status add(const TarMember& member) {
+    const auto split = split_name(member.name);
+    if (!split) return {};
+    const Where where{path_, static_cast<std::int64_t>(member.header_offset),
+                      static_cast<std::int64_t>(member.size), -1};
+    if (out_.samples() == 0 || split->key != last_key()) PENSTOCK_CHECK(begin_sample(split->key, where));
+    if (split->extension.size() > kLongestEnding)
+      return fail(ErrorCode::kTooLarge,
+                  fmt::format("a name with an ending of {} bytes, at most {} are read", split->extension.size(),
+                              kLongestEnding),
+                  where);
+    if (!check_utf8(as_bytes(split->extension.data(), split->extension.size())))
+      return fail(ErrorCode::kCorrupt, "the name's ending is not UTF-8", where);
+    PENSTOCK_CHECK(out_.growth.add(ShardContents::kBytesPerMember, member.header_offset, member.size));
+    const auto field = field_named(split->extension);
+    if (!field) return fail(ErrorCode::kTooLarge, fmt::format("more than {} endings", kMaxFields), where);
+    for (std::size_t i = out_.first_members.back(); i < out_.fields.size(); ++i)
+      if (out_.fields[i] == *field)
+        return fail(ErrorCode::kCorrupt,
+                    fmt::format("two members \"{}\" in sample \"{}\"", split->extension, split->key), where);
+    out_.offsets.push_back(member.data_offset);
+    out_.lengths.push_back(member.size);
+    out_.fields.push_back(*field);
+    return {};
+  }
+
+  void drop_last() {
+    if (out_.samples() == 0) return;
+    const std::uint64_t members = out_.first_members.back();
+    out_.offsets.resize(members);
+    out_.lengths.resize(members);
+    out_.fields.resize(members);
+    out_.first_members.pop_back();
+    out_.key_ends.pop_back();
+    out_.keys.resize(out_.key_ends.empty() ? 0 : out_.key_ends.back());
+  }
+
+ private:
+  std::string_view key_of(std::uint64_t sample) const {
+    const std::uint64_t begin = sample > 0 ? out_.key_ends[sample - 1] : 0;
+    return std::string_view(out_.keys).substr(begin, out_.key_ends[sample] - begin);
+  }
+  std::string_view last_key() const { return key_of(out_.samples() - 1); }
+
+  // A key that comes again after another one means that members of samples are interleaved (or that
+  // a file was added twice): read on, every half would pass for a sample.
+  Status begin_sample(std::string_view key, const Where& where) {
+    const auto [known, is_new] = seen_.try_emplace(std::hash<std::string_view>()(key), out_.samples());
+    if (!is_new && key_of(known->second) == key)
+      return fail(ErrorCode::kCorrupt,
+                  fmt::format("sample \"{}\" begins a second time: its members do not stand together", key),
+                  where);
+    PENSTOCK_CHECK(out_.growth.add(ShardContents::kBytesPerSample + kBytesPerSeen + key.size(),
+                                   static_cast<std::uint64_t>(where.offset),
+                                   static_cast<std::uint64_t>(where.length)));
+    out_.first_members.push_back(out_.offsets.size());
+    out_.keys += key;
+    out_.key_ends.push_back(out_.keys.size());
+    return {};
+  }
+
+  std::optional<std::uint16_t> field_named(const std::string& name) {
+    const auto found = std::ranges::find(out_.field_names, name);
+    if (found == out_.field_names.end()) {
+      if (out_.field_names.size() >= kMaxFields) return std::nullopt;
+      out_.field_names.push_back(name);
+      return static_cast<std::uint16_t>(out_.field_names.size() - 1);
+    }
+    return static_cast<std::uint16_t>(found - out_.field_names.begin());
+  }
+
+  static constexpr std::uint64_t kBytesPerSeen = 56;  // an entry of the table and its bucket
+
+  const std::string& path_;
+  ShardContents& out_;
+  std::unordered_map<std::size_t, std::uint64_t> seen_;
+};
+
+Status scan_counting_links(ForwardReader& reader, const std::string& path, ShardContents& out,
+                           std::atomic<std::uint64_t>& links) {
+  SampleGrouper grouper(path, out);
+  const auto summary = scan_tar(reader, path, [&](const TarMember& member) { return grouper.add(member); });
+  if (!summary) {
+    grouper.drop_last();  // it may lack its data, or members
+    return std::unexpected(summary.error());
+  }
+  links += summary->links;
+  return {};
+}
+
+class TarSource final : public RecordSource {
+ public:
+  using RecordSource::RecordSource;
+
+  Status prepare(const OpenOptions& options) {
+    PENSTOCK_CHECK(check_field_names(options.field_kinds, index_.field_names()));
+    for (std::size_t i = 0; i < index_.field_names().size(); ++i)
+      PENSTOCK_CHECK(add_field(static_cast<std::uint16_t>(i), options));
+    merge_images(options);
+    std::ranges::stable_sort(places_, {}, [](const Place& place) { return place.info.kind; });
+    for (const Place& place : places_) fields_.push_back(place.info);
+    return {};
+  }
+
+  std::string kind() const override { return is_forward_only() ? "compressed tar shards" : "tar shards"; }
+  std::string key(std::uint64_t sample) const override { return std::string(index_.key(sample)); }
+
+  Result<Extent> extent(std::uint64_t sample, std::size_t field) const override {
+    const Place& place = places_[field];
+    for (std::uint64_t i = 0; i < index_.member_count(sample); ++i) {
+      const auto member = index_.member(sample, i);
+      if (std::ranges::find(place.members, member.field) != place.members.end())
+        return extent_of(sample, member);
+    }
+    const Extent first = extent_of(sample, index_.member(sample, 0));
+    return fail(ErrorCode::kNotFound,
+                fmt::format("sample \"{}\" has no \"{}\"", index_.key(sample), place.info.name),
+                {first.object, static_cast<std::int64_t>(first.offset),
+                 static_cast<std::int64_t>(first.length), static_cast<std::int64_t>(sample)});
+  }
+
+  const ArrayLayout* array_layout(std::size_t field) const override {
+    return fields_[field].form == FieldForm::kElements ? &places_[field].layout : nullptr;
+  }
+
+  // The one record within a tar: an .npz with arrays of several names. It may have thousands, so that its
+  // directory is read once for all of them.
+  Result<OpenedRecord> open_record(std::uint64_t, std::span<const std::byte> stored,
+                                   const Charge& charge) const override {
+    auto members = list_npz(stored, Limits{}, charge);
+    if (!members) return std::unexpected(std::move(members).error());
+    std::ranges::sort(*members, {}, &NpzMember::name);
+    return OpenedRecord{stored, std::make_shared<const std::vector<NpzMember>>(std::move(*members))};
+  }
+
+  Result<RecordValue> find_in_record(std::uint64_t, std::size_t field, const OpenedRecord& record,
+                                     const Room& room) const override {
+    const auto& members = *static_cast<const std::vector<NpzMember>*>(record.contents.get());
+    const auto found = std::ranges::lower_bound(members, places_[field].npz_name, {}, &NpzMember::name);
+    if (found == members.end() || found->name != places_[field].npz_name)
+      return fail(ErrorCode::kNotFound, fmt::format("the .npz has no array \"{}\"", places_[field].npz_name));
+    const auto file = room(found->size_bytes);
+    if (!file) return std::unexpected(file.error());
+    PENSTOCK_CHECK(unpack_npz(*found, *file));
+    return RecordValue{*file, std::nullopt};
+  }
+
+ private:
+  struct Place {
+    FieldInfo info;
+    std::vector<std::uint16_t> members;  // the endings, any of which is this field
+    ArrayLayout layout;
+    std::string npz_name;
+  };
+
+  Status add_field(std::uint16_t member, const OpenOptions& options) {
+    const std::string& name = index_.field_names()[member];
+    Place place{{name, kind_of_extension(name), FieldForm::kFile, index_.samples_with(member) == size()},
+                {member},
+                {},
+                {}};
+    if (const auto told = options.field_kinds.find(name); told != options.field_kinds.end()) {
+      const auto type = parse_field_type(name, told->second);
+      if (!type) return std::unexpected(type.error());
+      place.info.kind = type->kind;
+      if (type->elements) {
+        place.info.form = FieldForm::kElements;
+        place.layout.spec = *type->elements;
+      }
+    } else if (name == "npz" || name.ends_with(".npz")) {
+      return add_npz_fields(std::move(place));
+    }
+    places_.push_back(std::move(place));
+    return {};
+  }
+
+  // What is wrong inside of a member is known by its offset there; people want to know where that is in the shard.
+  static Error placed(Error error, const Extent& extent, std::uint64_t sample) {
+    if (!error.where.uri.empty()) return error;
+    const std::int64_t within = std::max<std::int64_t>(error.where.offset, 0);
+    error.where = where_of(extent);
+    error.where.offset += within;
+    error.where.sample = static_cast<std::int64_t>(sample);
+    return error;
+  }
+
+  // A field for each array in the first .npz: "npz/weights". Damage there is met again, and named,
+  // when the sample is read; the next one that can be read tells the names.
+  Status add_npz_fields(Place place) {
+    constexpr std::uint64_t kTries = 64;
+    place.info.form = FieldForm::kRecord;
+    const std::string name = place.info.name;
+    std::uint64_t tried = 0;
+    std::optional<Error> first_error;
+    InterruptionCheck check;
+    for (std::uint64_t sample = 0; sample < size() && tried < kTries; ++sample) {
+      PENSTOCK_CHECK(check(uri()));
+      for (std::uint64_t i = 0; i < index_.member_count(sample); ++i) {
+        const auto member = index_.member(sample, i);
+        if (member.field != place.members.front()) continue;
+        ++tried;
+        PENSTOCK_CHECK(check_interruption(uri()));
+        const Extent extent = extent_of(sample, member);
+        const auto file = read(extent);
+        OpeningReservation listed;
+        const auto arrays = file ? list_npz(file->bytes, Limits{},
+                                            [&](std::uint64_t bytes) {
+                                              return listed.add(bytes, "the list of an .npz file's arrays", where_of(extent));
+                                            })
+                                 : Result<std::vector<NpzMember>>(std::unexpected(file.error()));
+        if (!arrays) {
+          if (!first_error) first_error = placed(arrays.error(), extent, sample);
+          continue;
+        }
+        for (const NpzMember& array : *arrays) {
+          place.info.name = name + "/" + array.name;
+          place.npz_name = array.name;
+          places_.push_back(place);
+        }
+        return {};
+      }
+    }
+    return first_error ? Status(std::unexpected(*first_error)) : Status();
+  }
+
+  // Where some samples have a .jpg and others a .png, they are one field "image".
+  void merge_images(const OpenOptions& options) {
+    const auto is_picture = [&](const Place& place) {
+      return is_image_ending(place.info.name) && place.info.kind == FieldKind::kImage &&
+             !options.field_kinds.contains(place.info.name);
+    };
+    std::vector<std::uint16_t> pictures;
+    std::uint64_t with_picture = 0;
+    for (const Place& place : places_)
+      if (is_picture(place)) {
+        pictures.push_back(place.members.front());
+        with_picture += index_.samples_with(place.members.front());
+      }
+    InterruptionCheck check;
+    const auto is_taken = [](const Place& place) { return place.info.name == "image"; };
+    if (pictures.size() < 2 || with_picture > size() || std::ranges::any_of(places_, is_taken)) return;
+    for (std::uint64_t sample = 0; sample < size(); ++sample) {
+      if (check.is_due() && Interruption::is_requested()) return;
+      int here = 0;
+      for (std::uint64_t i = 0; i < index_.member_count(sample); ++i)
+        here += std::ranges::count(pictures, index_.member(sample, i).field) > 0;
+      if (here > 1) return;
+    }
+    std::erase_if(places_, is_picture);
+    places_.insert(
+        places_.begin(),
+        {{"image", FieldKind::kImage, FieldForm::kFile, with_picture == size()}, pictures, {}, {}});
+  }
+
+  std::vector<Place> places_;  // in the order of fields_
+};
+
+}  // namespace
+
+Status scan_tar_shard(ForwardReader& reader, const std::string& path, ShardContents& out) {
+  std::atomic<std::uint64_t> links{0};
+  return scan_counting_links(reader, path, out, links);
+}
+
+Result<SourcePtr> open_tar(std::shared_ptr<const Store> store, const ShardSet& shards,
+                           const OpenOptions& options) {
+  std::atomic<std::uint64_t> links{0};
+  auto opened = open_shard_index(*store, shards, options,
+                                 [&](ForwardReader& reader, const std::string& path, ShardContents& out) {
+                                   return scan_counting_links(reader, path, out, links);
+                                 });
+  if (!opened) return std::unexpected(std::move(opened).error());
+  if (links > 0 && options.warn)
+    options.warn(fmt::format("{}: {} links in the archives are left out", shards.uri, links.load()));
+  if (opened->index.size() == 0)
+    return fail(ErrorCode::kNotFound, "no samples in the archive: no file is named like key.ending",
+                {shards.uri, 0, static_cast<std::int64_t>(opened->index.shards().front().version.size), -1});
+  auto source = std::make_shared<TarSource>(std::move(store), shards.uri, std::move(*opened));
+  PENSTOCK_CHECK(source->prepare(options));
+  return source;
+}
+
+}  // namespace penstock

@@ -1,0 +1,334 @@
+#include "source/records/tfrecord_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "base/random.h"
+#include "decode/example.h"
+#include "decode/text.h"
+#include "source/extent_place.h"
+#include "source/field_kind.h"
+#include "source/records/record_source.h"
+#include "source/records/tfrecord_scan.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::uint64_t kSamplesToLookAt = 64;
+constexpr std::uint64_t kStreamedToLookAt = 8;  // each from the shard's beginning
+constexpr std::size_t kMaxFeaturesListed = 1 << 16;
+constexpr std::uint64_t kBytesPerFeatureListed = 256;  // in memory, besides its name
+
+Status scan_shard(ForwardReader& reader, const std::string& path, ShardContents& out) {
+  out.field_names = {"record"};
+  return scan_tfrecord(reader, path, [&](std::uint64_t offset, std::uint64_t length) -> Status {
+    PENSTOCK_CHECK(out.growth.add(ShardContents::kBytesPerMember + ShardContents::kBytesPerSample, offset, length));
+    out.first_members.push_back(out.offsets.size());
+    out.offsets.push_back(offset);
+    out.lengths.push_back(length);
+    out.fields.push_back(0);
+    return {};
+  });
+}
+
+// What the samples that were looked at have in common in one feature.
+struct FeatureTraits {
+  std::uint64_t seen = 0;
+  FeatureType type = FeatureType::kNone;
+  bool is_sequence = false;
+  bool always_one = true;  // value
+  std::int64_t wide = 1;   // values in each step of a sequence
+  std::uint64_t texts = 0, images = 0, others = 0;
+
+  Status note(const Feature& feature) {
+    ++seen;
+    if (feature.type == FeatureType::kNone) return {};
+    type = feature.type;
+    is_sequence = is_sequence || feature.is_sequence;
+    always_one = always_one && !feature.is_sequence && feature.values() == 1;
+    if (feature.last_width_not_1 != 1) wide = static_cast<std::int64_t>(feature.last_width_not_1);
+    if (feature.type != FeatureType::kBytes) return {};
+    return for_each_bytes(feature, [this](ConstBytes value) -> Status {
+      ++(looks_like_image(value) ? images : check_utf8(value) ? texts : others);
+      return {};
+    });
+  }
+
+  // Of a feature without values.
+  Shape shape_of_none() const { return wide > 1 ? Shape{0, wide} : Shape{0}; }
+
+  FieldKind kind() const {
+    if (type == FeatureType::kInteger) return always_one ? FieldKind::kInteger : FieldKind::kArray;
+    if (type == FeatureType::kFloat) return FieldKind::kArray;
+    if (type == FeatureType::kNone) return FieldKind::kBytes;
+    if (!always_one) return FieldKind::kJson;  // several texts
+    // One damaged picture does not make the others something else.
+    if (images > texts + others) return FieldKind::kImage;
+    return others == 0 && images == 0 ? FieldKind::kText : FieldKind::kBytes;
+  }
+};
+
+// Calls `put` with the pieces of a JSON list of the texts.
+template <typename Put>
+Status write_json_list(const Feature& feature, Put put) {
+  bool is_first = true;
+  put("[");
+  PENSTOCK_CHECK(for_each_bytes(feature, [&](ConstBytes value) -> Status {
+    if (!check_utf8(value))
+      return fail(ErrorCode::kUnsupported, "a list of byte strings that are not text is not read");
+    put(std::exchange(is_first, false) ? "\"" : ",\"");
+    for (const std::byte byte : value) {
+      const auto c = static_cast<char>(byte);
+      if (c == '"' || c == '\\')
+        put(c == '"' ? "\\\"" : "\\\\");
+      else if (static_cast<unsigned char>(c) < 0x20)
+        put(fmt::format("\\u{:04x}", static_cast<unsigned>(c)));
+      else
+        put(std::string_view(&c, 1));
+    }
+    put("\"");
+    return {};
+  }));
+  put("]");
+  return {};
+}
+
+// Measured first and written then: the text may be far longer than the record.
+Result<RecordValue> as_json_list(const Feature& feature, const Source::Room& room) {
+  std::size_t size = 0;
+  PENSTOCK_CHECK(write_json_list(feature, [&](std::string_view piece) { size += piece.size(); }));
+  const auto memory = room(size);
+  if (!memory) return std::unexpected(memory.error());
+  std::byte* at = memory->data();
+  PENSTOCK_CHECK(write_json_list(feature, [&](std::string_view piece) {
+    std::memcpy(at, piece.data(), piece.size());
+    at += piece.size();
+  }));
+  return RecordValue{*memory, std::nullopt};
+}
+
+class TFRecordSource final : public RecordSource {
+ public:
+  TFRecordSource(std::shared_ptr<const Store> store, std::string uri, OpenedIndex opened, bool verify)
+      : RecordSource(std::move(store), std::move(uri), std::move(opened)),
+        verify_(verify) {}
+
+  Status prepare(const OpenOptions& options) {
+    Features features;
+    std::uint64_t looked_at = 0;
+    std::optional<Error> first_error;
+    const std::uint64_t tries = std::min(size(), is_forward_only() ? kStreamedToLookAt : kSamplesToLookAt);
+    std::vector<std::uint64_t> samples;
+    std::vector<Extent> extents;
+    for (std::uint64_t i = 0; i < tries; ++i) {
+      // Of compressed shards only the beginning can be had without reading all.
+      samples.push_back(is_forward_only() ? i : i * (size() / tries));
+      extents.push_back(extent_of(samples.back(), index_.member(samples.back(), 0)));
+    }
+    read_each(extents, [&](std::size_t i, const Result<ConstBytes>& stored) {
+      if (const auto looked = look_at(samples[i], extents[i], stored, features); looked)
+        ++looked_at;
+      else if (!first_error)
+        first_error = looked.error();
+    });
+    // Damage is named when the sample is read; only where nothing can be read is there nothing to say.
+    if (looked_at == 0) return std::unexpected(*first_error);
+    std::vector<std::string> names;
+    for (const auto& [name, traits] : features.by_name) names.push_back(name);
+    PENSTOCK_CHECK(check_field_names(options.field_kinds, names));
+    for (const auto& [name, traits] : features.by_name) {
+      Place place{{name, traits.kind(), FieldForm::kRecord, traits.seen == looked_at}, traits, {}};
+      if (const auto told = options.field_kinds.find(name); told != options.field_kinds.end()) {
+        auto type = parse_field_type(name, told->second);
+        if (!type) return std::unexpected(type.error());
+        PENSTOCK_CHECK(check_told(name, told->second, *type, traits));
+        place.info.kind = type->kind;
+        place.elements = std::move(type->elements);
+      }
+      places_.push_back(std::move(place));
+    }
+    if (places_.empty())
+      return fail(ErrorCode::kNotFound, "the records are no tf.train.Example with features",
+                  {uri(), -1, -1, -1});
+    std::ranges::stable_sort(places_, {}, [](const Place& place) { return place.info.kind; });
+    for (const Place& place : places_) fields_.push_back(place.info);
+    return {};
+  }
+
+  std::string kind() const override {
+    return is_forward_only() ? "compressed TFRecord shards" : "TFRecord shards";
+  }
+  std::string key(std::uint64_t sample) const override {
+    const ShardInfo& shard = index_.shards()[index_.shard_of(sample)];
+    return fmt::format("{}:{}", std::string_view(shard.path).substr(shard.path.rfind('/') + 1),
+                       sample - shard.first_sample);
+  }
+  Result<Extent> extent(std::uint64_t sample, std::size_t) const override {
+    return extent_of(sample, index_.member(sample, 0));
+  }
+
+  Result<OpenedRecord> open_record(std::uint64_t, std::span<const std::byte> stored,
+                                   const Charge&) const override {
+    const auto payload = payload_of(stored);
+    if (!payload) return std::unexpected(payload.error());
+    return OpenedRecord{*payload, nullptr};
+  }
+
+  Result<RecordValue> find_in_record(std::uint64_t, std::size_t field, const OpenedRecord& record,
+                                     const Room& room) const override {
+    const Place& place = places_[field];
+    const auto feature = find_feature(record.bytes, place.info.name);
+    if (!feature) return std::unexpected(feature.error());
+    if (feature->type != FeatureType::kNone && feature->type != place.traits.type)
+      return fail(ErrorCode::kShapeMismatch,
+                  fmt::format("feature \"{}\" is of another type here than elsewhere", place.info.name));
+    if (feature->type == FeatureType::kInteger) return numbers<std::int64_t>(*feature, place, room);
+    if (feature->type == FeatureType::kFloat) return numbers<float>(*feature, place, room);
+    if (place.info.kind == FieldKind::kJson && !place.traits.always_one) return as_json_list(*feature, room);
+    // A feature that is there but empty has no type on the wire.
+    if (feature->values() == 0 && place.info.kind == FieldKind::kArray && place.traits.type != FeatureType::kBytes)
+      return RecordValue{{},
+                         ArraySpec{place.traits.type == FeatureType::kFloat ? DType::kFloat32 : DType::kInt64,
+                                   place.traits.shape_of_none()}};
+    if (feature->values() != 1)
+      return fail(ErrorCode::kShapeMismatch, fmt::format("feature \"{}\" has {} values here, one elsewhere",
+                                                         place.info.name, feature->values()));
+    ConstBytes value;
+    PENSTOCK_CHECK(read_bytes(*feature, std::span(&value, 1)));
+    if (place.elements && value.size() != place.elements->bytes())
+      return fail(ErrorCode::kShapeMismatch,
+                  fmt::format("feature \"{}\" has {} bytes, its type says {}", place.info.name, value.size(),
+                              place.elements->bytes()));
+    return RecordValue{value, place.elements};
+  }
+
+  std::uint64_t reading(std::size_t field) const override {
+    const Place& place = places_[field];
+    std::uint64_t hash = mix64(static_cast<std::uint64_t>(place.traits.type) << 8 |
+                               static_cast<std::uint64_t>(place.traits.always_one));
+    hash = mix64(hash ^ static_cast<std::uint64_t>(place.traits.wide));
+    if (!place.elements) return hash;
+    hash = mix64(hash ^ (static_cast<std::uint64_t>(place.elements->dtype) + 1));
+    for (const std::int64_t extent : place.elements->shape)
+      hash = mix64(hash ^ static_cast<std::uint64_t>(extent));
+    return hash;
+  }
+
+ private:
+  struct Place {
+    FieldInfo info;
+    FeatureTraits traits;
+    std::optional<ArraySpec> elements;
+  };
+
+  // The features that were found in the samples which opening looks at.
+  struct Features {
+    std::map<std::string, FeatureTraits> by_name;
+    OpeningReservation reservation;  // of the map
+  };
+
+  Status look_at(std::uint64_t sample, const Extent& where, const Result<ConstBytes>& stored,
+                 Features& features) const {
+    const auto at_record = [&](Error error) {
+      error.where = {where.object, static_cast<std::int64_t>(where.offset),
+                     static_cast<std::int64_t>(where.length), static_cast<std::int64_t>(sample)};
+      return std::unexpected(std::move(error));
+    };
+    if (!stored) return std::unexpected(stored.error());
+    const auto record = payload_of(*stored);
+    if (!record) return at_record(record.error());
+    OpeningReservation listed;
+    const auto found = list_features(*record, [&](std::uint64_t bytes) {
+      return listed.add(bytes, "the list of a record's features", {});
+    });
+    if (!found) return at_record(found.error());
+    for (const NamedFeature& named : *found) {
+      if (!features.by_name.contains(named.name)) {
+        if (features.by_name.size() == kMaxFeaturesListed)
+          return at_record({ErrorCode::kTooLarge, fmt::format("more than {} features", kMaxFeaturesListed), {}});
+        PENSTOCK_CHECK(features.reservation.add(kBytesPerFeatureListed + named.name.size(), "the list of features",
+                                                where_of(where)));
+      }
+      if (const Status noted = features.by_name[named.name].note(named.feature); !noted)
+        return at_record(noted.error());
+    }
+    return {};
+  }
+
+  Result<ConstBytes> payload_of(ConstBytes stored) const {
+    if (verify_ || stored.size() < kTFRecordHeader + kTFRecordFooter) return open_tfrecord(stored);
+    return stored.subspan(kTFRecordHeader, stored.size() - kTFRecordHeader - kTFRecordFooter);
+  }
+
+  // Numbers are what they are; the user can only say how many and in which shape.
+  static Status check_told(const std::string& name, const std::string& told, const FieldType& type,
+                           const FeatureTraits& traits) {
+    if (traits.type != FeatureType::kInteger && traits.type != FeatureType::kFloat) return {};
+    const DType own = traits.type == FeatureType::kFloat ? DType::kFloat32 : DType::kInt64;
+    const bool fits = type.elements
+                          ? type.elements->dtype == own
+                          : type.kind == FieldKind::kInteger && own == DType::kInt64 && traits.always_one;
+    if (fits) return {};
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("feature \"{}\" holds {} numbers and cannot be \"{}\" (but {}[...], or Cast them)", name,
+                    name_of(own), told, name_of(own)));
+  }
+
+  // One number, a list, or (a sequence whose steps have several values each) a table.
+  template <typename T>
+  Result<RecordValue> numbers(const Feature& feature, const Place& place, const Room& room) const {
+    const std::uint64_t count = feature.values();
+    ArraySpec spec{std::is_same_v<T, float> ? DType::kFloat32 : DType::kInt64, {}};
+    if (place.elements) {
+      if (count != element_count(place.elements->shape))
+        return fail(ErrorCode::kShapeMismatch,
+                    fmt::format("feature \"{}\" has {} values, its type says {}", place.info.name, count,
+                                element_count(place.elements->shape)));
+      spec = *place.elements;
+    } else if (place.traits.always_one) {
+      if (count != 1)
+        return fail(ErrorCode::kShapeMismatch,
+                    fmt::format("feature \"{}\" has {} values here, one elsewhere", place.info.name, count));
+    } else if (feature.is_sequence && feature.steps > 0 && !(feature.is_even && feature.first_width == 1)) {
+      if (!feature.is_even)
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("the steps of feature list \"{}\" differ in length", place.info.name));
+      spec.shape = {static_cast<std::int64_t>(feature.steps), static_cast<std::int64_t>(feature.first_width)};
+    } else {
+      spec.shape = {static_cast<std::int64_t>(count)};
+      if (count == 0) spec.shape = place.traits.shape_of_none();
+    }
+    const auto memory = room(count * sizeof(T));
+    if (!memory) return std::unexpected(memory.error());
+    const std::span<T> out(reinterpret_cast<T*>(memory->data()), count);
+    if constexpr (std::is_same_v<T, float>)
+      PENSTOCK_CHECK(read_floats(feature, out));
+    else
+      PENSTOCK_CHECK(read_integers(feature, out));
+    return RecordValue{*memory, spec};
+  }
+
+  bool verify_;
+  std::vector<Place> places_;  // in the order of fields_
+};
+
+}  // namespace
+
+Result<SourcePtr> open_tfrecord_shards(std::shared_ptr<const Store> store, const ShardSet& shards,
+                                       const OpenOptions& options) {
+  auto opened = open_shard_index(*store, shards, options, scan_shard);
+  if (!opened) return std::unexpected(std::move(opened).error());
+  if (opened->index.size() == 0)
+    return fail(ErrorCode::kNotFound, "no records in the file", {shards.uri, 0, 0, -1});
+  auto source = std::make_shared<TFRecordSource>(std::move(store), shards.uri, std::move(*opened),
+                                                 options.verify_checksums);
+  PENSTOCK_CHECK(source->prepare(options));
+  return source;
+}
+
+}  // namespace penstock

@@ -1,0 +1,57 @@
+// What is worth knowing of one field, by its kind: channels of images and arrays, counts of labels
+// and mask classes, lengths of texts.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "penstock/source.h"
+#include "statistics/channel_statistics.h"
+#include "sample/sample_worker.h"
+#include "statistics/value_counts.h"
+
+namespace penstock {
+
+// What Normalize takes: it divides uint8 by 255 before anything else, so these are divided, too.
+struct NormalizeValues {
+  std::vector<double> mean, std;
+  bool has_constant = false;  // a channel has no spread to divide by
+  bool is_empty = false;      // a channel has no finite value
+};
+
+NormalizeValues normalize_values(const ChannelStatistics& statistics);
+
+// What the numbers of a field are divided by before they are shown: images are shown from 0 to 1, as Normalize
+// sees them, and arrays as they are.
+double shown_divisor(FieldKind kind);
+
+NumberSummary divided(NumberSummary summary, double divisor);
+
+// Belongs to one thread until it is joined to another.
+class FieldStatistics {
+ public:
+  struct TextLengths {
+    NumberSummary lengths;
+  };
+  using Contents = std::variant<ChannelStatistics, ValueCounts, TextLengths>;
+
+  explicit FieldStatistics(const FieldInfo& field);
+
+  void add(const SampleWorker::Seen& seen);
+  void add(const FieldStatistics& other);
+  std::uint64_t samples() const;
+  const FieldInfo& field() const { return field_; }
+  const Contents& contents() const { return contents_; }
+
+  // What `penstock statistics --json` prints and ps.statistics() is made of; class names go with labels.
+  nlohmann::ordered_json to_json(const std::vector<std::string>& classes) const;
+
+ private:
+  FieldInfo field_;
+  Contents contents_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,108 @@
+// Sends the requests of all reads of an HTTP store: one thread, one curl multi handle.
+//
+// A read waits in `queued_` until there is a slot, then becomes requests. A request is in
+// `ready_` (may be sent), on the wire, or in `waiting_` (to be sent again later). Everything below
+// "the thread's own" is touched by that thread alone; others reach it through the inbox.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "base/random.h"
+#include "store/http/http_transfer.h"
+#include "store/http/request_window.h"
+
+namespace penstock {
+
+class HttpEngine {
+ public:
+  // Kept alive by its thread until that has ended.
+  static Result<std::shared_ptr<HttpEngine>> start(HttpOptions options);
+  ~HttpEngine();
+
+  // `read->done` is called once, on the engine's thread. Any thread.
+  void submit(std::unique_ptr<HttpRead> read);
+  // Ends all reads with kStopped, and the thread. Once.
+  void stop();
+
+  std::size_t limit() const { return window_.limit(); }
+  // For a short while, what somebody waits for may take more connections than pay in the long run.
+  std::size_t urgent_limit() const { return std::min(options_.max_in_flight, kMaxUrgent); }
+  HttpCounters counters() const;
+  // Adds the userinfo and the query of the options, where they are meant for this server, and removes the digest
+  // that stands for the query in an object's key. Any thread.
+  void add_secrets(HttpUrl& url) const;
+
+ private:
+  struct Waiting {
+    Clock::time_point due;
+    HttpRequest* request;
+  };
+
+  static constexpr std::size_t kMaxUrgent = 32;
+  static constexpr auto kCheckEvery = std::chrono::milliseconds(10);  // while requests are in flight
+
+  explicit HttpEngine(HttpOptions options);
+
+  void run();
+  void step();
+  void take_inbox();
+  void drop_stopped();
+  void fill_slots(Clock::time_point now);
+  bool has_slot_for(const HttpRead& read) const;
+  void send(HttpRequest& request, Clock::time_point now);
+  void follow_answers(Clock::time_point now);
+  void settle_pieces(HttpRead& read, Clock::time_point now);
+  void end_twins(HttpRequest& request, const HttpTransfer* keep, Clock::time_point now);
+  void collect_ended(Clock::time_point now);
+  void conclude(HttpTransfer& transfer, HttpTransfer::Outcome outcome, Clock::time_point now);
+  void follow_redirect(HttpRequest& request, const std::string& location);
+  void try_again(HttpRequest& request, HttpTransfer::Outcome outcome, Clock::time_point now);
+  void give_up(HttpRequest& request);
+  bool keeps_ignoring_ranges(const HttpUrl& server);
+  void check_times(Clock::time_point now);
+  void check_transfer(HttpTransfer& transfer, Clock::time_point now);
+  void hedge(HttpTransfer& transfer, Clock::duration late, Clock::time_point now);
+  void release_due(Clock::time_point now);
+  int milliseconds_to_wait(Clock::time_point now) const;
+
+  void make_ready(HttpRequest& request);
+  void take_off_wire(HttpTransfer& transfer, Clock::time_point now, RequestWindow::Outcome outcome);
+  void finish_request(HttpRequest& request);
+  void finish(HttpRead& read, Result<ObjectBytes> result);
+  static void call_done(HttpRead& read, Result<ObjectBytes> result);
+  void wake();
+
+  const HttpOptions options_;
+  HttpSockets sockets_;
+  CURLM* const multi_;
+  std::atomic<bool> is_stopping_{false}, some_stopped_{false};
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<HttpRead>> inbox_;  // guarded by mutex_
+  bool is_closed_ = false;                        // guarded by mutex_
+  std::jthread thread_;
+
+  // The thread's own.
+  RequestWindow window_;
+  RetryBudget budget_;
+  Draws jitter_;
+  std::deque<std::unique_ptr<HttpRead>> queued_;
+  std::unordered_map<HttpRead*, std::unique_ptr<HttpRead>> active_;
+  std::deque<HttpRequest*> ready_;
+  std::vector<Waiting> waiting_;
+  std::vector<HttpTransfer*> on_wire_;
+  std::vector<std::unique_ptr<HttpTransfer>> transfers_;
+  std::vector<HttpTransfer*> idle_;
+  std::unordered_map<std::string, int> ignored_ranges_;  // of servers, since they last gave one
+  double usual_seconds_ = 0;                             // until an answer begins
+  Clock::time_point next_check_{};
+  std::atomic<std::uint64_t> requests_{0}, retries_{0}, hedges_{0}, bytes_{0};
+};
+
+}  // namespace penstock

@@ -1,0 +1,94 @@
+// What an HTTP server answered: the head of a response, and whether it is what was asked for.
+//
+// Why so strict: a server, a proxy or a cache that answers something else (all of an object, other
+// bytes, compressed ones, another version) must never become a wrong sample.
+// Pure functions of bytes that anybody may have written; thread-compatible.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "store/store.h"
+
+namespace penstock {
+
+// "bytes 0-99/1000", or "bytes */1000" where the range does not exist.
+struct ContentRange {
+  bool has_range = false;
+  std::uint64_t first = 0, last = 0;
+  std::optional<std::uint64_t> total;
+  bool operator==(const ContentRange&) const = default;
+};
+std::optional<ContentRange> parse_content_range(std::string_view text);
+
+// Digits and nothing else, below 2^63.
+std::optional<std::uint64_t> parse_length(std::string_view text);
+
+// Seconds since 1970, of the three forms that HTTP allows.
+std::optional<std::int64_t> parse_http_date(std::string_view text);
+
+// How long a server asks to wait, at most `most`.
+std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view text, std::int64_t now_s,
+                                                           std::chrono::milliseconds most);
+
+// The parts of a response's head that matter here.
+struct ResponseHead {
+  // A line as it came. A new status line (after "100 Continue") begins a new head.
+  void add_line(std::string_view line);
+
+  bool complete = false;  // the empty line has come; what follows is ignored
+  int status = 0;
+  std::optional<std::uint64_t> content_length;
+  bool chunked = false;
+  std::string content_range, etag, last_modified, location, retry_after;
+  std::string oddity;  // why no body after this head can be trusted
+
+  // A hash of the ETag, or the time of the last change, or 0.
+  std::int64_t modified_ns() const;
+};
+
+// What was asked for.
+struct Asked {
+  enum class Method : std::uint8_t {
+    kHead,
+    kProbe,     // GET of one byte, for the size in its Content-Range, where a server refuses HEAD
+    kProbeAll,  // GET of all, broken off after the head: where that byte does not exist
+    kGet,
+  };
+  Method method = Method::kGet;
+  ByteRange range;
+  // Of a whole object of unknown size: it may end within the range or before it, and to the first
+  // piece all of it is an answer as well.
+  bool is_piece = false;
+  std::uint64_t max_bytes = 0;
+  std::optional<ObjectVersion> version;
+};
+
+// The value of the Range header; empty: none.
+std::string range_header(const Asked& asked);
+
+struct Verdict {
+  enum class Next : std::uint8_t {
+    kAccept,        // the body is what was asked for
+    kRetry,         // the server may do better later
+    kRetryBriefly,  // the answer makes no sense; another server of the same name may be sane
+    kAskOtherwise,  // with another method
+    kRedirect,
+    kFail,
+  };
+  Next next = Next::kFail;
+  ErrorCode code = ErrorCode::kIo;
+  std::string message;
+  Asked::Method method = Asked::Method::kGet;  // where to be asked otherwise
+
+  // Where accepted:
+  std::uint64_t offset = 0;
+  std::optional<std::uint64_t> length;  // of the body; none: its end tells, at most max_bytes
+  ObjectVersion version;                // its size is unknown where the length is
+  bool has_body = true;                 // false: whatever follows is no part of the object
+};
+Verdict judge_response(const Asked& asked, const ResponseHead& head);
+
+}  // namespace penstock

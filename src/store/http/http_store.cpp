@@ -1,0 +1,156 @@
+#include "store/http/http_store.h"
+
+#ifdef PENSTOCK_WITH_CURL
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+
+#include "penstock/interruption.h"
+#include "store/http/http_engine.h"
+#endif
+
+namespace penstock {
+
+#ifdef PENSTOCK_WITH_CURL
+namespace {
+
+constexpr std::size_t kMaxRequests = 1024;
+
+// Runs a read and waits for it.
+Result<ObjectBytes> wait_for(HttpEngine& engine, std::unique_ptr<HttpRead> read) {
+  struct Answer {
+    std::mutex mutex;
+    std::condition_variable ready;
+    std::optional<Result<ObjectBytes>> result;
+  };
+  // Shared: whoever waits may be gone before the other thread has left the lock.
+  const auto answer = std::make_shared<Answer>();
+  read->done = [answer](Result<ObjectBytes> result) {
+    const std::lock_guard lock(answer->mutex);
+    answer->result = std::move(result);
+    answer->ready.notify_one();
+  };
+  std::stop_source stop;
+  read->stop = stop.get_token();
+  engine.submit(std::move(read));
+  std::unique_lock lock(answer->mutex);
+  wait_interruptibly(
+      answer->ready, lock, [&] { return answer->result.has_value(); }, [&] { stop.request_stop(); });
+  return std::move(*answer->result);
+}
+
+Result<std::unique_ptr<HttpRead>> make_read(const HttpEngine& engine, ObjectRead wanted) {
+  auto url = parse_http_url(wanted.key);
+  if (!url) return std::unexpected(std::move(url).error());
+  engine.add_secrets(*url);
+  auto read = std::make_unique<HttpRead>();
+  read->kind = wanted.only_version ? HttpRead::Kind::kVersion : HttpRead::Kind::kBytes;
+  if (wanted.only_version) wanted.range = {};
+  read->wanted = std::move(wanted);
+  read->url = std::move(*url);
+  return read;
+}
+
+class HttpObject final : public Object {
+ public:
+  HttpObject(ObjectVersion version, std::string key, std::shared_ptr<HttpEngine> engine)
+      : Object(version),
+        key_(std::move(key)),
+        engine_(std::move(engine)) {}
+
+  using Object::read_at;
+
+  // That the object is still the one that was opened is checked with every answer.
+  Status read_at(std::uint64_t offset, std::span<const MutableBytes> parts) override {
+    std::uint64_t wanted = 0;
+    for (const MutableBytes part : parts) wanted += part.size();
+    auto read = make_read(*engine_, {key_, {offset, wanted, false}, wanted, version()});
+    if (!read) return std::unexpected(std::move(read).error());
+    if (wanted == 0 && offset <= version().size) return {};
+    for (const MutableBytes part : parts)
+      if (!part.empty()) (*read)->memory.push_back(part);
+    PENSTOCK_CHECK(wait_for(*engine_, std::move(*read)));
+    return {};
+  }
+
+ private:
+  std::string key_;
+  std::shared_ptr<HttpEngine> engine_;
+};
+
+class CurlHttpStore final : public HttpStore {
+ public:
+  explicit CurlHttpStore(std::shared_ptr<HttpEngine> engine) : engine_(std::move(engine)) {}
+  CurlHttpStore(const CurlHttpStore&) = delete;
+  ~CurlHttpStore() override { engine_->stop(); }
+
+  Result<ObjectBytes> read(const ObjectRead& wanted, const Room& room) const override {
+    auto read = make_read(*engine_, wanted);
+    if (!read) return std::unexpected(std::move(read).error());
+    (*read)->room = room;
+    return wait_for(*engine_, std::move(*read));
+  }
+
+  std::size_t reads_ahead() const override { return engine_->limit(); }
+
+  std::size_t urgent_reads() const override { return engine_->urgent_limit(); }
+
+  void start_read(ObjectRead wanted, Room room, std::stop_token stop, Done done) const override {
+    auto read = make_read(*engine_, std::move(wanted));
+    if (!read) return done(std::unexpected(std::move(read).error()));
+    (*read)->room = std::move(room);
+    (*read)->stop = std::move(stop);
+    (*read)->done = std::move(done);
+    engine_->submit(std::move(*read));
+  }
+
+  Result<std::unique_ptr<Object>> open(const std::string& key) const override {
+    const auto version = stat(key);
+    if (!version) return std::unexpected(version.error());
+    return std::make_unique<HttpObject>(*version, key, engine_);
+  }
+
+  Result<ObjectVersion> stat(const std::string& key) const override {
+    auto read = make_read(*engine_, version_read(key));
+    if (!read) return std::unexpected(std::move(read).error());
+    auto answer = wait_for(*engine_, std::move(*read));
+    if (!answer) return std::unexpected(std::move(answer).error());
+    return answer->version;
+  }
+
+  Result<std::vector<FolderEntry>> list(const std::string& key) const override {
+    return fail(ErrorCode::kUnsupported,
+                "an HTTP server cannot be listed; name the objects, or a manifest of them",
+                {without_secrets(key), -1, -1, -1});
+  }
+
+  HttpCounters counters() const override { return engine_->counters(); }
+
+ private:
+  std::shared_ptr<HttpEngine> engine_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const HttpStore>> make_http_store(HttpOptions options) {
+  if (const char* text = std::getenv("PENSTOCK_HTTP_REQUESTS"); text != nullptr && *text != '\0') {
+    const auto requests = parse_length(text);
+    if (!requests || *requests == 0)
+      return fail(ErrorCode::kInvalidArgument, "PENSTOCK_HTTP_REQUESTS is not a number of requests");
+    options.max_in_flight = *requests;
+  }
+  options.max_in_flight = std::clamp<std::size_t>(options.max_in_flight, 1, kMaxRequests);
+  auto engine = HttpEngine::start(std::move(options));
+  if (!engine) return std::unexpected(std::move(engine).error());
+  return std::make_shared<const CurlHttpStore>(std::move(*engine));
+}
+
+#else
+
+Result<std::shared_ptr<const HttpStore>> make_http_store(HttpOptions) {
+  return fail(ErrorCode::kUnsupported, "this build reads no HTTP");
+}
+
+#endif
+
+}  // namespace penstock

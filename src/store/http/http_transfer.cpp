@@ -1,0 +1,302 @@
+#ifdef PENSTOCK_WITH_CURL
+#include "store/http/http_transfer.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <ctime>
+
+namespace penstock {
+namespace {
+
+// Bodies of errors are read up to here, since that keeps the connection; no more of what nobody wants.
+constexpr std::uint64_t kMaxDiscarded = 64 << 10;
+constexpr std::uint64_t kMaxHeadBytes = 256 << 10;
+constexpr long kReceiveBuffer = 64 << 10;
+
+// curl obeys these; what it then connects to is the proxy.
+bool proxy_in_environment() {
+  for (const char* name : {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"})
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return true;
+  return false;
+}
+
+const char* certificates_in_environment() {
+  for (const char* name : {"CURL_CA_BUNDLE", "SSL_CERT_FILE"})
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
+  return nullptr;
+}
+
+}  // namespace
+
+HttpTransfer::HttpTransfer(const HttpOptions& options, HttpSockets& sockets)
+    : options_(options),
+      sockets_(sockets),
+      uses_proxy_(proxy_in_environment()),
+      handle_(curl_easy_init()) {}
+
+HttpTransfer::~HttpTransfer() {
+  curl_easy_cleanup(handle_);
+  curl_slist_free_all(headers_);
+}
+
+bool HttpTransfer::begin(HttpRequest& request, Clock::time_point now) {
+  if (handle_ == nullptr) return false;
+  request_ = &request;
+  is_hedge_ = request.transfers() > 0;
+  head_ = {};
+  verdict_.reset();
+  refused_.reset();
+  abandoned_.clear();
+  is_too_long_ = is_head_too_long_ = found_unasked_bytes_ = false;
+  received_ = discarded_ = head_bytes_ = 0;
+  started_ = last_progress_ = window_start = now;
+  window_received = 0;
+  answered_at_.reset();
+
+  curl_easy_reset(handle_);  // keeps connections and names
+  curl_slist_free_all(headers_);
+  headers_ = nullptr;
+  bool ok = true;
+  const auto set = [&](CURLoption option, auto value) {
+    ok = ok && curl_easy_setopt(handle_, option, value) == CURLE_OK;
+  };
+  const auto add_header = [&](const char* line) {
+    curl_slist* longer = curl_slist_append(headers_, line);
+    ok = ok && longer != nullptr;
+    if (longer != nullptr) headers_ = longer;
+  };
+  curl_message_[0] = '\0';
+  set(CURLOPT_ERRORBUFFER, curl_message_);
+  set(CURLOPT_PRIVATE, static_cast<void*>(this));
+  set(CURLOPT_URL, request.url.text().c_str());
+  set(CURLOPT_PATH_AS_IS, 1L);
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_FOLLOWLOCATION, 0L);
+  set(CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_QUICK_EXIT, 1L);  // closing does not wait for the resolver
+  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options_.connect_timeout.count()));
+  // Refused while curl still holds a buffer from a request that failed early; any size will do.
+  curl_easy_setopt(handle_, CURLOPT_BUFFERSIZE, kReceiveBuffer);
+  set(CURLOPT_TCP_KEEPALIVE, 1L);
+  set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  set(CURLOPT_USERAGENT, "penstock");
+  set(CURLOPT_HEADERFUNCTION, &HttpTransfer::on_header);
+  set(CURLOPT_HEADERDATA, static_cast<void*>(this));
+  set(CURLOPT_WRITEFUNCTION, &HttpTransfer::on_body);
+  set(CURLOPT_WRITEDATA, static_cast<void*>(this));
+  set(CURLOPT_OPENSOCKETFUNCTION, &HttpTransfer::on_socket);
+  set(CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));
+  set(CURLOPT_CLOSESOCKETFUNCTION, &HttpSockets::close);
+  set(CURLOPT_CLOSESOCKETDATA, static_cast<void*>(&sockets_));
+  set(CURLOPT_PREREQFUNCTION, &HttpTransfer::on_request);
+  set(CURLOPT_PREREQDATA, static_cast<void*>(this));
+  set(CURLOPT_FRESH_CONNECT, request.fresh_connection || is_hedge_ ? 1L : 0L);
+  if (request.asked.method == Asked::Method::kHead) set(CURLOPT_NOBODY, 1L);
+  if (const std::string range = range_header(request.asked); !range.empty())
+    set(CURLOPT_RANGE, range.c_str());
+  if (const char* bundle = certificates_in_environment()) set(CURLOPT_CAINFO, bundle);
+  add_header("Accept-Encoding: identity");
+  const bool is_meant = options_.server.empty() || request.url.server() == options_.server;
+  if (is_meant && !request.left_its_server)
+    for (const std::string& line : options_.headers) add_header(line.c_str());
+  set(CURLOPT_HTTPHEADER, headers_);
+  return ok;
+}
+
+// Exceptions (there is only bad_alloc) do not pass through curl: the transfer fails instead.
+std::size_t HttpTransfer::on_header(char* data, std::size_t size, std::size_t count, void* self) try {
+  const bool go_on = static_cast<HttpTransfer*>(self)->take_line({data, size * count});
+  return go_on ? size * count : 0;
+} catch (...) {
+  return 0;
+}
+
+std::size_t HttpTransfer::on_body(char* data, std::size_t size, std::size_t count, void* self) try {
+  const bool go_on = static_cast<HttpTransfer*>(self)->take_body(as_bytes(data, size * count));
+  return go_on ? size * count : 0;
+} catch (...) {
+  return 0;
+}
+
+curl_socket_t HttpTransfer::on_socket(void* self, curlsocktype, curl_sockaddr* address) {
+  HttpTransfer& transfer = *static_cast<HttpTransfer*>(self);
+  if (!transfer.may_connect(network_of_address(&address->addr))) {
+    transfer.refused_ = transfer.request_->read.error(
+        ErrorCode::kNoAccess, fmt::format("address that {} has is refused", transfer.request_->url.host));
+    return CURL_SOCKET_BAD;
+  }
+  return transfer.sockets_.open(*address);
+}
+
+int HttpTransfer::on_request(void* self, char*, char*, int remote_port, int local_port) {
+  HttpTransfer& transfer = *static_cast<HttpTransfer*>(self);
+  transfer.found_unasked_bytes_ = transfer.sockets_.has_unasked_bytes(local_port, remote_port);
+  return transfer.found_unasked_bytes_ ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
+// A name is only as good as the address behind it.
+bool HttpTransfer::may_connect(Network network) const {
+  if (uses_proxy_ || network == Network::kPublic) return true;
+  if (network == Network::kCredentials) return false;
+  return !request_->left_its_server || request_->url.host == request_->read.url.host || request_->from_inner;
+}
+
+bool HttpTransfer::came_from_inner() const {
+  const char* address = nullptr;
+  if (uses_proxy_ || curl_easy_getinfo(handle_, CURLINFO_PRIMARY_IP, &address) != CURLE_OK) return false;
+  return address != nullptr && *address != '\0' && network_of_host(address) == Network::kInner;
+}
+
+// curl has no other code for a line that is longer than it reads (100 KiB) than that of memory.
+bool HttpTransfer::was_sent() const {
+  curl_off_t microseconds = 0;
+  return curl_easy_getinfo(handle_, CURLINFO_PRETRANSFER_TIME_T, &microseconds) == CURLE_OK && microseconds > 0;
+}
+
+bool HttpTransfer::take_line(std::string_view line) {
+  last_progress_ = Clock::now();
+  if (!abandoned_.empty()) return false;
+  // curl keeps them all.
+  is_head_too_long_ = (head_bytes_ += line.size()) > kMaxHeadBytes;
+  if (is_head_too_long_) return false;
+  const bool was_complete = head_.complete;
+  head_.add_line(line);
+  if (!head_.complete || was_complete || (head_.status >= 100 && head_.status < 200)) return true;
+  // The end of the head. Another transfer of the same request may have been quicker.
+  if (request_->answered != nullptr) return false;
+  answered_at_ = last_progress_;
+  // A connection that was made for somebody who may go where we may not.
+  if (came_from_inner() && !may_connect(Network::kInner)) {
+    refused_ = request_->read.error(ErrorCode::kNoAccess,
+                                    fmt::format("address that {} has is refused", request_->url.host));
+    return false;
+  }
+  verdict_ = judge_response(request_->asked, head_);
+  if (verdict_->next != Verdict::Next::kAccept)
+    // Small bodies of errors are read and forgotten; an object that was not asked for is not.
+    return head_.status != 200 && head_.status != 206;
+  request_->answered = this;
+  if (auto accepted = request_->read.accept(*request_, *verdict_); !accepted) {
+    refused_ = std::move(accepted).error();
+    return false;
+  }
+  return verdict_->has_body || head_.status != 200;
+}
+
+bool HttpTransfer::take_body(ConstBytes bytes) {
+  last_progress_ = Clock::now();
+  if (!abandoned_.empty() || !verdict_ || (request_->answered != nullptr && request_->answered != this))
+    return false;
+  if (verdict_->next != Verdict::Next::kAccept || !verdict_->has_body) {
+    discarded_ += bytes.size();
+    return discarded_ <= kMaxDiscarded;
+  }
+  if (verdict_->length && bytes.size() > *verdict_->length - received_) {
+    is_too_long_ = true;
+    return false;
+  }
+  if (!request_->read.write(request_->position + received_, bytes)) {
+    is_too_long_ = true;
+    return false;
+  }
+  received_ += bytes.size();
+  return true;
+}
+
+HttpTransfer::Outcome HttpTransfer::outcome(Verdict::Next next, ErrorCode code, std::string message) const {
+  Outcome out;
+  out.next = next;
+  if (!message.empty()) out.error = request_->read.error(code, std::move(message));
+  out.error.retryable = next == Verdict::Next::kRetry || next == Verdict::Next::kRetryBriefly;
+  return out;
+}
+
+HttpTransfer::Outcome HttpTransfer::end(CURLcode code) {
+  if (refused_) {
+    Outcome out;
+    out.error = std::move(*refused_);
+    return out;
+  }
+  if (found_unasked_bytes_) {
+    // The connection is closed; the request goes out on another one.
+    Outcome out = outcome(Verdict::Next::kAskOtherwise, ErrorCode::kIo, "");
+    out.method = request_->asked.method;
+    return out;
+  }
+  if (is_head_too_long_ || (code == CURLE_OUT_OF_MEMORY && !verdict_ && was_sent()))
+    return outcome(Verdict::Next::kRetryBriefly, ErrorCode::kCorrupt, "the head of the answer is too long");
+  if (!verdict_) return transport_failure(code);
+  if (verdict_->next != Verdict::Next::kAccept) {
+    Outcome out = outcome(verdict_->next, verdict_->code, verdict_->message);
+    out.pushed_back = head_.status == 429 || head_.status == 503;
+    out.retry_after = parse_retry_after(head_.retry_after, std::time(nullptr), options_.retry.longest_wish);
+    out.location = head_.location;
+    out.method = verdict_->method;
+    return out;
+  }
+  HttpRead& read = request_->read;
+  if (!verdict_->has_body) return outcome(Verdict::Next::kAccept, ErrorCode::kIo, "");
+  if (is_too_long_ && !verdict_->length)
+    return outcome(Verdict::Next::kFail, ErrorCode::kTooLarge,
+                   fmt::format("answer of unknown length has more than {} bytes", read.wanted.max_bytes));
+  if (is_too_long_)
+    return outcome(Verdict::Next::kRetryBriefly, ErrorCode::kCorrupt,
+                   fmt::format("answer is longer than the {} bytes it promised", *verdict_->length));
+  if (code != CURLE_OK || (verdict_->length && received_ != *verdict_->length))
+    return transport_failure(code);
+  if (!verdict_->length) {
+    // Only now is it known what the size was, and so whether it is the version that was meant.
+    read.length = received_;
+    read.version->size = received_;
+    if (read.wanted.version && read.wanted.version->size != received_)
+      return outcome(Verdict::Next::kFail, ErrorCode::kChanged,
+                     fmt::format("object changed while in use ({} bytes now, {} before)", received_,
+                                 read.wanted.version->size));
+  }
+  return outcome(Verdict::Next::kAccept, ErrorCode::kIo, "");
+}
+
+HttpTransfer::Outcome HttpTransfer::transport_failure(CURLcode code) const {
+  const char* said = curl_message_[0] != '\0' ? curl_message_ : curl_easy_strerror(code);
+  std::string why = abandoned_.empty() ? fmt::format("{}", said) : abandoned_;
+  if (verdict_ && verdict_->length)
+    why = fmt::format("answer broke off after {} of {} bytes ({})", received_, *verdict_->length, why);
+  else if (verdict_)
+    why = fmt::format("answer broke off after {} bytes ({})", received_, why);
+  else
+    why = fmt::format("no answer ({})", why);
+  Verdict::Next next = Verdict::Next::kRetry;
+  ErrorCode error = ErrorCode::kIo;
+  switch (abandoned_.empty() ? code : CURLE_OPERATION_TIMEDOUT) {
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+      next = Verdict::Next::kFail;
+      error = ErrorCode::kNoAccess;
+      break;
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_URL_MALFORMAT:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_NOT_BUILT_IN: next = Verdict::Next::kFail; break;
+    case CURLE_OUT_OF_MEMORY:
+      next = Verdict::Next::kFail;
+      error = ErrorCode::kNoMemory;
+      break;
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_UNSUPPORTED_PROTOCOL:  // an answer that is no HTTP
+    case CURLE_BAD_CONTENT_ENCODING:
+      next = Verdict::Next::kRetryBriefly;
+      error = ErrorCode::kCorrupt;
+      break;
+    default: break;
+  }
+  Outcome out = outcome(next, error, std::move(why));
+  out.connection_failed = true;
+  return out;
+}
+
+}  // namespace penstock
+#endif
