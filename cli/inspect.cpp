@@ -125,7 +125,7 @@ void count_shape(std::vector<ShapeCount>& shapes, const ShapeCount& more) {
     shapes.push_back(more);
 }
 
-void count(Sighting& sighting, const FieldInfo& field, const SampleWorker::Seen& seen) {
+void count(Sighting& sighting, const FieldInfo& field, const SeenField& seen) {
   ++sighting.samples[seen.field];
   if (field.kind >= FieldKind::kInteger) {
     sighting.bytes += static_cast<double>(seen.text.size());
@@ -182,7 +182,7 @@ Result<Findings> look_at(const SourcePtr& source) {
   auto visit = visit_samples(*sampled, options, [&] {
     auto& made = sightings.emplace_back(std::make_unique<Sighting>());
     made->samples.resize(source->fields().size());
-    return [&source, mine = made.get()](const SampleWorker::Seen& seen) {
+    return [&source, mine = made.get()](const SeenField& seen) {
       count(*mine, source->fields()[seen.field], seen);
     };
   });

@@ -73,7 +73,7 @@ Result<Report> verify(const Options& options) {
     bar.show(samples);
     return true;
   };
-  auto visit = visit_samples(report.source, visiting, [] { return [](const SampleWorker::Seen&) {}; });
+  auto visit = visit_samples(report.source, visiting, [] { return [](const SeenField&) {}; });
   if (!visit) return std::unexpected(std::move(visit).error());
   report.visit = std::move(*visit);
   std::ranges::move(rows_of(*report.source, report.visit.bad), std::back_inserter(report.bad));

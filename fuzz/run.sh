@@ -18,6 +18,8 @@ if [ "${1:-}" = --one ]; then
     exit 0
   fi
   mkdir -p "build/asan/corpus/$target"
+  # What an hour of fuzzing found worth keeping (fuzz/README.md).
+  tar -xJf fuzz/corpus.tar.xz -C build/asan/corpus --strip-components=1 "merged/$target" 2>/dev/null || true
   # Made by make_corpus.py, kept where they are written by hand, or the files of the tests.
   seeds=fuzz/corpus/$target
   [ -d "$seeds" ] || seeds=fuzz/seeds/$target

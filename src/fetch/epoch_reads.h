@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "fetch/sample_reader.h"
+#include "fetch/shared_reads.h"
 #include "fetch/stream_blocks.h"
 #include "fetch/lookahead.h"
 

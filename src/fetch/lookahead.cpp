@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "fetch/sample_cache.h"
+#include "fetch/entries/sample_cache.h"
 #include "plan/chunk_pieces.h"
 #include "plan/sample_reads.h"
 

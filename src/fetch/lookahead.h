@@ -16,8 +16,8 @@
 #include "order/rank_slice.h"
 #include "penstock/source.h"
 #include "penstock/stats.h"
-#include "fetch/decoded_chunk_cache.h"
-#include "fetch/distinct_chunks.h"
+#include "fetch/chunks/decoded_chunk_cache.h"
+#include "fetch/chunks/distinct_chunks.h"
 #include "fetch/read_ahead.h"
 
 namespace penstock {

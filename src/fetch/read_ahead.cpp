@@ -64,6 +64,7 @@ void ReadAhead::start(const PositionRange& first_batch) {
   stop_ = std::stop_source();
   fetches_.clear();
   by_position_.clear();
+  by_chunk_.clear();
   indexes_.clear();
   bad_indexes_.clear();
 }
@@ -94,7 +95,8 @@ std::size_t ReadAhead::urgent_requests(std::uint64_t position, std::size_t reads
   return std::max<std::size_t>(1, store.urgent_reads() / (first_batch_.count * reads));
 }
 
-void ReadAhead::add(std::uint64_t position, const Store& store, ObjectRead read, std::size_t reads) {
+void ReadAhead::add(std::uint64_t position, const Store& store, ObjectRead read, std::size_t reads,
+                    std::optional<ChunkId> chunk) {
   Name name{read.key, read.range};
   if (fetches_.contains(name)) return;
   read.urgent_requests = urgent_requests(position, reads, store);
@@ -102,7 +104,9 @@ void ReadAhead::add(std::uint64_t position, const Store& store, ObjectRead read,
   fetch->read = std::move(read);
   fetch->store = &store;
   fetch->position = position;
+  fetch->chunk = chunk;
   fetches_.emplace(std::move(name), fetch);
+  if (chunk) by_chunk_.insert_or_assign(*chunk, fetch);
   by_position_[position].push_back(fetch);
   // Its place may have become known after that of later ones.
   queue_.insert(
@@ -128,7 +132,7 @@ void ReadAhead::place_chunks() {
         return false;
       }
       const auto place = array.place(chunk.number);
-      if (place && !place->is_missing) add(sample->position, array.store(), place->read, chunks);
+      if (place && !place->is_missing) add(sample->position, array.store(), place->read, chunks, chunk);
       return true;
     });
     sample = sample->chunks.empty() ? unplaced_.erase(sample) : std::next(sample);
@@ -286,21 +290,61 @@ void ReadAhead::start_joined(const JoinedRead& joined, std::unique_lock<std::mut
   lock.lock();
 }
 
-std::optional<Result<ReadAhead::Bytes>> ReadAhead::take(const ObjectRead& read) {
+std::optional<Result<ReadAhead::Bytes>> ReadAhead::take(std::uint64_t position, const Extent& extent) {
   std::unique_lock lock(mutex_);
+  const auto planned = by_position_.find(position);
+  if (planned == by_position_.end()) return std::nullopt;
+  const auto holds_extent = [&](const FetchPtr& fetch) {
+    const ObjectRead& read = fetch->read;
+    if (read.only_version || fetch->chunk || read.key != extent.object) return false;
+    if (!extent.shared_object) return read.range.is_whole();
+    return extent.offset >= read.range.offset &&
+           extent.offset + extent.length <= read.range.offset + read.range.length;
+  };
+  const auto found = std::ranges::find_if(planned->second, holds_extent);
+  if (found == planned->second.end()) return std::nullopt;
+  return hand_over(lock, *found);
+}
+
+std::optional<Result<ReadAhead::Bytes>> ReadAhead::take(const ChunkId& chunk) {
+  std::unique_lock lock(mutex_);
+  const auto found = by_chunk_.find(chunk);
+  if (found == by_chunk_.end()) return std::nullopt;
+  return hand_over(lock, found->second);
+}
+
+std::optional<Result<ReadAhead::Bytes>> ReadAhead::take_version(const std::string& object) {
+  std::unique_lock lock(mutex_);
+  const ObjectRead read = version_read(object);
   const auto found = fetches_.find(Name{read.key, read.range});
   if (found == fetches_.end()) return std::nullopt;
-  const FetchPtr fetch = found->second;
+  return hand_over(lock, found->second);
+}
+
+std::optional<Result<ReadAhead::Bytes>> ReadAhead::hand_over(std::unique_lock<std::mutex>& lock, FetchPtr fetch) {
   if (fetch->state == Fetch::State::kQueued) {
-    // Not started, and whoever is here has nothing better to do than to read it.
+    // It is not started, and the worker that wants it has nothing better to do than to read it.
     std::erase(queue_, fetch);
     fetch->state = Fetch::State::kRefused;
   }
   changed_.wait(lock, [&] { return fetch->state != Fetch::State::kReading; });
-  fetches_.erase(Name{read.key, read.range});
+  forget(*fetch);
   if (fetch->state == Fetch::State::kRefused) return std::nullopt;
   if (fetch->error) return Result<Bytes>(std::unexpected(*fetch->error));
-  return Result<Bytes>(Bytes{fetch->bytes, std::move(fetch->memory), fetch->version});
+  return Result<Bytes>(Bytes{fetch->bytes, fetch->read.range.offset, std::move(fetch->memory), fetch->version});
+}
+
+// It may have been replaced meanwhile by another fetch of the same bytes, which stays.
+void ReadAhead::forget(const Fetch& fetch) {
+  const auto named = fetches_.find(Name{fetch.read.key, fetch.read.range});
+  if (named != fetches_.end() && named->second.get() == &fetch) fetches_.erase(named);
+  if (fetch.chunk) {
+    const auto of_chunk = by_chunk_.find(*fetch.chunk);
+    if (of_chunk != by_chunk_.end() && of_chunk->second.get() == &fetch) by_chunk_.erase(of_chunk);
+  }
+  const auto planned = by_position_.find(fetch.position);
+  if (planned != by_position_.end())
+    std::erase_if(planned->second, [&](const FetchPtr& other) { return other.get() == &fetch; });
 }
 
 Result<ObjectBytes> ReadAhead::read(const Store& store, const ObjectRead& read, const Store::Room& room) {
@@ -374,10 +418,8 @@ void ReadAhead::finish(std::uint64_t position) {
     const std::vector<FetchPtr> fetches = std::move(found->second);
     by_position_.erase(found);
     for (const FetchPtr& fetch : fetches) {
-      const auto still_there = fetches_.find(Name{fetch->read.key, fetch->read.range});
-      if (still_there == fetches_.end() || still_there->second != fetch) continue;
       if (fetch->state == Fetch::State::kQueued) std::erase(queue_, fetch);
-      fetches_.erase(still_there);
+      forget(*fetch);
     }
   }
   pump(lock);

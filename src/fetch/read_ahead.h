@@ -34,6 +34,7 @@ class ReadAhead {
   // Bytes that were read, and who else has part of them.
   struct Bytes {
     ConstBytes bytes;
+    std::uint64_t offset = 0;  // of the first of them, in the object
     std::shared_ptr<const void> memory;
     ObjectVersion version;  // of the object they were read from
   };
@@ -50,9 +51,12 @@ class ReadAhead {
   // The sample at this position needs these (positions rise).
   void want(std::uint64_t position, std::span<const ChunkId> chunks);
   void want(std::uint64_t position, const Store& store, std::vector<ObjectRead> reads);
-  // Gives the answer of a read that was planned, waiting for it where it is under way; nothing where
-  // it was not, or cannot be, read ahead.
-  std::optional<Result<Bytes>> take(const ObjectRead& read);
+  // Each hands over the answer of a read that was planned, waiting for it where it is under way; nothing where it was
+  // not, or cannot be, read ahead: the bytes of an extent of the sample at this position, a chunk, the version of an
+  // object.
+  std::optional<Result<Bytes>> take(std::uint64_t position, const Extent& extent);
+  std::optional<Result<Bytes>> take(const ChunkId& chunk);
+  std::optional<Result<Bytes>> take_version(const std::string& object);
   // Reads it now, into memory that `room` gives.
   Result<ObjectBytes> read(const Store& store, const ObjectRead& read, const Store::Room& room);
   // The indexes that place() of this chunk needs: waits for those that are under way, reads others.
@@ -89,6 +93,7 @@ class ReadAhead {
     ConstBytes bytes;
     std::shared_ptr<Memory> memory;
     ObjectVersion version;
+    std::optional<ChunkId> chunk;  // whose bytes they are
   };
   using FetchPtr = std::shared_ptr<Fetch>;
   struct Unplaced {  // chunks whose place is not known before an index was read
@@ -96,7 +101,11 @@ class ReadAhead {
     std::vector<ChunkId> chunks;
   };
 
-  void add(std::uint64_t position, const Store& store, ObjectRead read, std::size_t reads);
+  void add(std::uint64_t position, const Store& store, ObjectRead read, std::size_t reads,
+           std::optional<ChunkId> chunk = std::nullopt);
+  // Waits for the answer, and forgets the fetch.
+  std::optional<Result<Bytes>> hand_over(std::unique_lock<std::mutex>& lock, FetchPtr fetch);
+  void forget(const Fetch& fetch);
   std::size_t urgent_requests(std::uint64_t position, std::size_t reads, const Store& store) const;
   bool is_in_first_batch(std::uint64_t position) const;
   std::size_t limit_at(std::uint64_t position, const Store& store) const;
@@ -121,6 +130,7 @@ class ReadAhead {
   std::deque<FetchPtr> queue_;     // not started, in order of need
   std::unordered_map<Name, FetchPtr, NameHash> fetches_;
   std::unordered_map<std::uint64_t, std::vector<FetchPtr>> by_position_;
+  std::unordered_map<ChunkId, FetchPtr> by_chunk_;
   struct IndexRead {
     std::uint64_t position;
     ChunkId chunk;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "penstock/loader.h"
-#include "fetch/sample_cache.h"
+#include "fetch/entries/sample_cache.h"
 #include "sample/sample_worker.h"
 
 namespace penstock {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sample/sample_worker.h"
 #include "source/chunked_array.h"
 
 namespace penstock {
@@ -33,9 +34,14 @@ Engine::Engine(LoaderParts parts)
                  budget.scratch_pot_bytes,
                  budget.chunk_share_bytes,
                  budget.chunk_pot_bytes,
+                 0,
                  threads,
                  budget.prefetch,
-                 {options.on_error, options.seed, options.pad_value}}) {}
+                 {options.on_error, options.seed, options.pad_value},
+                 [this](ScratchBudget& scratch, WorkerCounters& counters) -> std::unique_ptr<SampleMaker> {
+                   return std::make_unique<SampleWorker>(plan, scratch, counters,
+                                                         SharedReads{.cache = cache.get()});
+                 }}) {}
 
 MemoryNeeds Engine::needs() const {
   return {plan,           options,          order,       threads, layout.batch_bytes(),

@@ -11,7 +11,7 @@
 #include "penstock/loader.h"
 #include "pipeline/budget.h"
 #include "plan/field_plan.h"
-#include "fetch/sample_cache.h"
+#include "fetch/entries/sample_cache.h"
 #include "fetch/stream_blocks.h"
 #include "fetch/lookahead.h"
 

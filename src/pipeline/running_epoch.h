@@ -6,7 +6,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "base/stats.h"
@@ -15,6 +15,7 @@
 #include "order/rank_slice.h"
 #include "penstock/interruption.h"
 #include "fetch/epoch_reads.h"
+#include "pipeline/open_batch.h"
 
 namespace penstock {
 
@@ -23,27 +24,6 @@ struct EpochTask {
   std::uint64_t epoch = 0;
   std::shared_ptr<const EpochOrder> order;
   RankSlice slice;
-};
-
-struct OpenBatch {
-  PositionRange range;
-  std::shared_ptr<BatchContents> contents = std::make_shared<BatchContents>();
-  // Guarded by the scheduler's mutex.
-  std::uint64_t claimed = 0, done = 0;
-  unsigned workers = 0;                // that are at work on it
-  std::vector<std::uint64_t> put_off;  // samples to be made when this batch is the next to leave
-  bool is_complete = false;            // padded, where it is to be
-  bool is_being_completed = false;
-
-  std::mutex trouble;  // errors are rare: a mutex of their own
-  std::vector<bool> left_out;
-  std::vector<Error> errors;
-  std::uint64_t replaced = 0;
-  bool failed = false;
-  std::optional<Error> too_large;  // nobody's fault but the batch's
-
-  bool is_made() const { return done == range.count; }
-  bool is_ready() const { return is_made() && is_complete; }
 };
 
 // What workers spent on an epoch. Outlives it: they may be at work when it is given up. Thread-safe.
@@ -72,10 +52,11 @@ struct RunningEpoch {
   std::unique_ptr<EpochReads> reads;
   std::deque<std::shared_ptr<OpenBatch>> batches;  // in order of delivery
   std::uint64_t next_to_open = 0, to_open = 0;
-  unsigned workers = 0;       // that are at work on it
+  unsigned workers = 0;       // claims and deferred samples that are under way
   std::uint64_t asked_at = 0;  // since when somebody waits for its next batch; 0: nobody does
   bool is_cancelled = false;
   Interruption interruption{[] { return false; }};  // of workers, when the epoch is cancelled
+  std::stop_source revoked;  // of deferred samples; requested without the scheduler's mutex
   bool is_out_of_memory = false;  // not one batch could be opened
   bool is_refused = false;        // other epochs hold the memory that its next batch needs
   const std::shared_ptr<EpochSpending> spent = std::make_shared<EpochSpending>();

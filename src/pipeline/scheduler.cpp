@@ -6,7 +6,6 @@ namespace penstock {
 namespace {
 
 constexpr double kClaimSeconds = 50e-6;  // long enough that claiming costs nothing
-constexpr int kStandInTries = 8;
 constexpr double kBookSeconds = 20e-3;  // how old the books of an epoch under way may be
 
 thread_local const Scheduler* worker_of = nullptr;
@@ -20,16 +19,21 @@ Scheduler::Scheduler(const Setup& setup)
       room_(setup.room),
       ledger_(setup.ledger),
       reads_(setup.reads),
-      prefetch_(setup.prefetch),
+      limits_{setup.threads, setup.prefetch},
       policy_(setup.policy),
-      threads_(setup.threads),
+      make_maker_(setup.make_maker),
+      in_flight_(std::make_shared<Area>(setup.ledger, setup.in_flight_bytes)),
+      runner_(layout_, *room_, policy_,
+              [this](const Claim& claim, std::uint64_t index, const std::optional<Replacement>& replacement,
+                     std::size_t bytes) { return defer(claim, index, replacement, bytes); }),
       chunk_scratch_(*ledger_, setup.chunk_share_bytes, setup.chunk_pot_bytes),
       scratch_(*ledger_, setup.scratch_share_bytes, setup.scratch_pot_bytes),
-      counters_(setup.threads) {
+      counters_(setup.threads),
+      knobs_(limits_) {
   scratch_.chunks = &chunk_scratch_;
   pool_->on_return([this] { wake_workers(); });
   room_->on_return([this] { wake_workers(); });
-  for (unsigned t = 0; t < threads_; ++t) pool_threads_.emplace_back([this, t] { work(t); });
+  for (unsigned t = 0; t < limits_.threads; ++t) pool_threads_.emplace_back([this, t] { work(t); });
 }
 
 Scheduler::~Scheduler() { stop(); }
@@ -38,6 +42,7 @@ void Scheduler::stop() {
   pool_->on_return({});
   room_->on_return({});
   const std::lock_guard only_one(stop_mutex_);
+  std::vector<RunPtr> cancelled;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -46,11 +51,14 @@ void Scheduler::stop() {
       if (run->reads) run->reads->interrupt();
       run->batch_ready.notify_all();
     }
+    cancelled = runs_;
   }
   work_there_.notify_all();
   pool_threads_.clear();
+  for (const RunPtr& run : cancelled) run->revoked.request_stop();
   std::vector<std::unique_ptr<EpochReads>> ended;  // destroyed without the lock
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  deferred_done_.wait(lock, [&] { return deferred_ == 0; });
   while (!runs_.empty()) {
     const RunPtr run = runs_.back();
     drop_idle_batches(*run);
@@ -111,7 +119,25 @@ void Scheduler::cancel(RunningEpoch& run) {
     if (run.workers == 0) ended = retire(run);
     run.batch_ready.notify_all();
   }
+  run.revoked.request_stop();
   work_there_.notify_all();
+}
+
+Scheduler::Knobs Scheduler::set_knobs(const Knobs& wanted) {
+  Knobs now;
+  {
+    const std::lock_guard lock(mutex_);
+    knobs_.threads = std::clamp(wanted.threads, 1u, limits_.threads);
+    knobs_.prefetch = std::clamp<std::uint64_t>(wanted.prefetch, 1, limits_.prefetch);
+    now = knobs_;
+  }
+  work_there_.notify_all();
+  return now;
+}
+
+Scheduler::Knobs Scheduler::knobs() const {
+  const std::lock_guard lock(mutex_);
+  return knobs_;
 }
 
 Result<std::shared_ptr<RunningEpoch>> Scheduler::start(EpochTask task) {
@@ -154,12 +180,13 @@ WorkerStats Scheduler::worker_stats() const {
 void Scheduler::work(unsigned number) {
   worker_of = this;
   WorkerCounters& counters = counters_[number];
-  SampleWorker worker(plan_, scratch_, counters);
+  const std::unique_ptr<SampleMaker> maker = make_maker_(scratch_, counters);
   // What was spent is booked when the worker turns to another epoch or has nothing to do, which is before
   // anybody can see that the epoch is over; and now and then.
   WorkerStats booked;
   std::shared_ptr<EpochSpending> spent;
   Clock::time_point booked_at = Clock::now();
+  std::uint64_t turned_to = 0;  // the epoch whose samples the maker makes
   const auto book = [&] {
     if (!spent) return;
     const WorkerStats now = counters.read();
@@ -168,7 +195,7 @@ void Scheduler::work(unsigned number) {
   };
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    auto claim = claim_samples();
+    auto claim = number < knobs_.threads ? claim_samples() : std::nullopt;
     if (!claim || claim->run->spent != spent) {
       book();
       spent = claim ? claim->run->spent : nullptr;
@@ -191,10 +218,14 @@ void Scheduler::work(unsigned number) {
     const SharedReads shared = claim->run->reads->shared();
     lock.unlock();
     const Clock::time_point since = Clock::now();
-    worker.read_through(shared);
+    if (shared.epoch != turned_to) maker->turn_to(shared);
+    turned_to = shared.epoch;
     {
       const Interruption::Scope scope(&claim->run->interruption);
-      make_samples(*claim, worker);
+      if (claim->count > 0)
+        runner_.run(*claim, *maker);
+      else
+        complete(*claim->batch);
     }
     const Clock::time_point now = Clock::now();
     const double seconds = seconds_between(since, now);
@@ -231,7 +262,7 @@ std::vector<Scheduler::RunPtr> Scheduler::in_order_of_need() const {
   return runs;
 }
 
-std::optional<Scheduler::Claim> Scheduler::claim_samples() {
+std::optional<Claim> Scheduler::claim_samples() {
   if (runs_.size() == 1) return runs_.front()->is_cancelled ? std::nullopt : claim_from(runs_.front());
   for (const RunPtr& run : in_order_of_need()) {
     if (auto claim = claim_from(run)) return claim;
@@ -243,7 +274,7 @@ std::optional<Scheduler::Claim> Scheduler::claim_samples() {
 
 // The earliest samples that nobody works on; opens a batch where all open ones are claimed. Batches
 // behind the next one to leave stand still while there is no room for what varies.
-std::optional<Scheduler::Claim> Scheduler::claim_from(const RunPtr& run) {
+std::optional<Claim> Scheduler::claim_from(const RunPtr& run) {
   for (const auto& batch : run->batches) {
     if (batch != run->batches.front() && room_->is_short()) return std::nullopt;
     if (auto claim = claim_of(run, batch)) return claim;
@@ -253,8 +284,7 @@ std::optional<Scheduler::Claim> Scheduler::claim_from(const RunPtr& run) {
   return claim_of(run, run->batches.back());
 }
 
-std::optional<Scheduler::Claim> Scheduler::claim_of(const RunPtr& run,
-                                                    const std::shared_ptr<OpenBatch>& batch) {
+std::optional<Claim> Scheduler::claim_of(const RunPtr& run, const std::shared_ptr<OpenBatch>& batch) {
   const bool is_next = batch == run->batches.front();
   const bool is_to_complete = batch->is_made() && !batch->is_complete && !batch->is_being_completed;
   if (is_next && run->is_refused && (is_to_complete || !batch->put_off.empty()) &&
@@ -263,6 +293,11 @@ std::optional<Scheduler::Claim> Scheduler::claim_of(const RunPtr& run,
   if (is_to_complete) {
     batch->is_being_completed = true;
     return Claim{run, batch};
+  }
+  if (!batch->to_replace.empty()) {
+    Claim claim{run, batch, batch->to_replace.back().index, 1, std::move(batch->to_replace.back())};
+    batch->to_replace.pop_back();
+    return claim;
   }
   if (!batch->put_off.empty() && is_next) {
     const std::uint64_t index = batch->put_off.back();
@@ -274,7 +309,7 @@ std::optional<Scheduler::Claim> Scheduler::claim_of(const RunPtr& run,
   // this batch is the next to leave.
   const std::uint64_t left = batch->range.count - batch->claimed;
   const double by_time = sample_seconds_ > 0 ? kClaimSeconds / sample_seconds_ : 1;
-  const std::uint64_t most = std::max<std::uint64_t>(1, left / (2 * threads_));
+  const std::uint64_t most = std::max<std::uint64_t>(1, left / (2 * knobs_.threads));
   const auto count = static_cast<std::uint64_t>(std::clamp(by_time, 1.0, static_cast<double>(most)));
   Claim claim{run, batch, batch->claimed, count};
   batch->claimed += count;
@@ -282,7 +317,7 @@ std::optional<Scheduler::Claim> Scheduler::claim_of(const RunPtr& run,
 }
 
 bool Scheduler::open_batch(RunningEpoch& run) {
-  if (run.next_to_open >= run.to_open || run.batches.size() >= std::min(prefetch_, run.reads->prefetch))
+  if (run.next_to_open >= run.to_open || run.batches.size() >= std::min(knobs_.prefetch, run.reads->prefetch))
     return false;
   const bool is_first = run.batches.empty();
   MemoryBlock block = pool_->try_take(is_first);
@@ -342,55 +377,62 @@ bool Scheduler::others_hold_memory(const RunningEpoch& run) const {
       runs_, [&](const RunPtr& other) { return other.get() != &run && !other->batches.empty(); });
 }
 
-void Scheduler::make_samples(Claim& claim, SampleWorker& worker) {
-  OpenBatch& batch = *claim.batch;
-  if (claim.count == 0) return complete(batch);
-  for (std::uint64_t index = claim.first; index < claim.first + claim.count; ++index) {
-    auto made = make_one(claim, index, worker);
-    if (made && !*made) claim.put_off.push_back(index);
-    if (made) continue;
-    std::lock_guard lock(batch.trouble);
-    if (worker.is_batch_too_large()) {
-      batch.too_large = std::move(made).error();
-      batch.failed = true;
-      continue;
-    }
-    batch.errors.push_back(std::move(made).error());
-    if (policy_.on_error == OnError::kSkip && batch.errors.back().code != ErrorCode::kStopped) {
-      batch.left_out.resize(batch.range.count);
-      batch.left_out[index] = true;
-    } else {
-      batch.failed = true;
-    }
+// The batch and the epoch stay as long as the sample is not completed, as they do for a worker that makes one.
+DeferredSample Scheduler::defer(const Claim& claim, std::uint64_t index,
+                                const std::optional<Replacement>& replacement, std::size_t bytes) {
+  AreaMemory memory(in_flight_, bytes);
+  if (!memory) return {};
+  {
+    const std::lock_guard lock(mutex_);
+    ++claim.run->workers;
+    ++claim.batch->workers;
+    ++deferred_;
   }
+  return {std::move(memory), bytes, claim.run->revoked.get_token(),
+          [this, run = claim.run, batch = claim.batch, is_stand_in = replacement.has_value(),
+           sample = replacement.value_or(Replacement{index, {}, 0})](Status status) {
+            complete_deferred(run, *batch, sample, is_stand_in, std::move(status));
+          }};
 }
 
-// False: it is too early for this sample.
-Result<bool> Scheduler::make_one(const Claim& claim, std::uint64_t index, SampleWorker& worker) {
-  OpenBatch& batch = *claim.batch;
-  const EpochTask& task = claim.run->task;
-  const std::uint64_t position = batch.range.first + index;
-  const BatchTarget target{layout_, *batch.contents, *room_};
-  const auto make = [&](std::uint64_t sample) {
-    return worker.fill(task.epoch, position, sample, target, index);
-  };
-  auto made = make(task.order->sample_at(position));
-  if (made || policy_.on_error != OnError::kReplace || worker.is_batch_too_large()) return made;
-  if (made.error().code == ErrorCode::kStopped) return made;
-  Draws draws(mix64(policy_.seed ^ 0x57A2D12), task.epoch, position);
-  for (int attempt = 0; attempt < kStandInTries; ++attempt) {
-    // From the same order, so that a sampler or weights hold for stand-ins too.
-    const auto stand_in = make(task.order->sample_at(draws.below(task.order->size())));
-    if (!stand_in && worker.is_batch_too_large()) return stand_in;
-    if (!stand_in && stand_in.error().code == ErrorCode::kStopped) return stand_in;
-    if (!stand_in) continue;
-    if (!*stand_in) return false;
-    std::lock_guard lock(batch.trouble);
-    batch.errors.push_back(std::move(made).error());
-    ++batch.replaced;
-    return true;
+void Scheduler::complete_deferred(const RunPtr& run, OpenBatch& batch, Replacement sample, bool is_stand_in,
+                                  Status status) {
+  bool is_lost = false;
+  if (status) {
+    if (is_stand_in) ClaimRunner::note_replaced(batch, std::move(sample.error));
+  } else {
+    const bool is_replaced = runner_.is_replaced(status.error(), sample.attempts);
+    if (!is_stand_in || status.error().code == ErrorCode::kStopped) sample.error = std::move(status).error();
+    if (is_replaced) {
+      is_lost = true;
+    } else {
+      runner_.note_failure(batch, sample.index, std::move(sample.error));
+    }
   }
-  return made;
+  std::unique_ptr<EpochReads> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_lost)
+      batch.to_replace.push_back(std::move(sample));
+    else
+      ++batch.done;
+    --batch.workers;
+    --run->workers;
+    if (!run->batches.empty() && run->batches.front().get() == &batch && batch.is_ready()) {
+      run->is_refused = false;
+      run->batch_ready.notify_all();
+    }
+    if (run->is_cancelled && run->workers == 0) {
+      drop_idle_batches(*run);
+      ended = retire(*run);
+    }
+  }
+  ended.reset();
+  // The last thing that is done with this object: stop() may wait for it.
+  const std::lock_guard lock(mutex_);
+  --deferred_;
+  work_there_.notify_all();
+  deferred_done_.notify_all();
 }
 
 // All samples are there: pads them. Left for later where there is no room yet.
@@ -420,7 +462,7 @@ void Scheduler::finish_claim(const Claim& claim, double seconds) {
   if (claim.count > 0) {
     const double each = seconds / static_cast<double>(claim.count);
     sample_seconds_ = sample_seconds_ > 0 ? 0.9 * sample_seconds_ + 0.1 * each : each;
-    batch.done += claim.count - claim.put_off.size();
+    batch.done += claim.count - claim.put_off.size() - claim.deferred;
     batch.put_off.insert(batch.put_off.end(), claim.put_off.begin(), claim.put_off.end());
     was_refused = !claim.put_off.empty();
   } else if (!batch.is_complete) {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,16 +24,11 @@
 #include "base/stats.h"
 #include "batch/batch_pool.h"
 #include "fetch/epoch_reads.h"
+#include "pipeline/claim_runner.h"
 #include "pipeline/running_epoch.h"
-#include "sample/sample_worker.h"
+#include "sample/sample_maker.h"
 
 namespace penstock {
-
-struct BatchPolicy {
-  OnError on_error = OnError::kRaise;
-  std::uint64_t seed = 0;  // to choose stand-ins by
-  double pad_value = 0;
-};
 
 // A batch whose samples are all done.
 struct FinishedBatch {
@@ -57,9 +53,12 @@ class Scheduler {
     ReadDivision& reads;
     std::uint64_t scratch_share_bytes = 0, scratch_pot_bytes = 0;
     std::uint64_t chunk_share_bytes = 0, chunk_pot_bytes = 0;
+    std::uint64_t in_flight_bytes = 0;  // for samples that are finished elsewhere
     unsigned threads = 1;
     std::uint64_t prefetch = 1;
     BatchPolicy policy;
+    // Makes the maker of one worker, on the worker's own thread.
+    std::function<std::unique_ptr<SampleMaker>(ScratchBudget&, WorkerCounters&)> make_maker;
   };
 
   explicit Scheduler(const Setup& setup);
@@ -73,6 +72,15 @@ class Scheduler {
   void cancel(RunningEpoch& run);
   // Ends the workers, and with them all epochs. Several threads may call it.
   void stop();
+
+  // How many workers work, and how many batches are made ahead, from now on. Memory was divided for the numbers that
+  // the scheduler was made with, which are the most that are possible; the least is 1. Returns the numbers in force.
+  struct Knobs {
+    unsigned threads = 1;
+    std::uint64_t prefetch = 1;
+  };
+  Knobs set_knobs(const Knobs& wanted);
+  Knobs knobs() const;
 
   enum class Wait : std::uint8_t { kBatch, kEnd, kPending, kCancelled };
   // Several threads may wait, each for an epoch of its own.
@@ -90,13 +98,6 @@ class Scheduler {
 
  private:
   using RunPtr = std::shared_ptr<RunningEpoch>;
-  struct Claim {
-    RunPtr run;
-    std::shared_ptr<OpenBatch> batch;
-    std::uint64_t first = 0, count = 0;    // count 0: to complete the batch
-    std::vector<std::uint64_t> put_off{};  // samples for which there was no room yet
-  };
-
   void work(unsigned worker);
   std::optional<Claim> claim_samples();
   std::vector<RunPtr> in_order_of_need() const;
@@ -106,8 +107,9 @@ class Scheduler {
   bool take_batch_for(const RunningEpoch& run);
   bool make_variable_room_for(const RunningEpoch& run);
   bool others_hold_memory(const RunningEpoch& run) const;
-  void make_samples(Claim& claim, SampleWorker& worker);
-  Result<bool> make_one(const Claim& claim, std::uint64_t index, SampleWorker& worker);
+  DeferredSample defer(const Claim& claim, std::uint64_t index, const std::optional<Replacement>& replacement,
+                       std::size_t bytes);
+  void complete_deferred(const RunPtr& run, OpenBatch& batch, Replacement sample, bool is_stand_in, Status status);
   void complete(OpenBatch& batch);
   void finish_claim(const Claim& claim, double seconds);
   void lend(OpenBatch& batch, FinishedBatch& out);
@@ -124,16 +126,20 @@ class Scheduler {
   const std::shared_ptr<VariableMemory> room_;
   const std::shared_ptr<Ledger> ledger_;
   ReadDivision& reads_;  // guarded by mutex_
-  const std::uint64_t prefetch_;
+  const Knobs limits_;
   const BatchPolicy policy_;
-  const unsigned threads_;
+  const std::function<std::unique_ptr<SampleMaker>(ScratchBudget&, WorkerCounters&)> make_maker_;
+  const std::shared_ptr<Area> in_flight_;
+  const ClaimRunner runner_;
   ScratchBudget chunk_scratch_, scratch_;
   std::vector<WorkerCounters> counters_;
 
   mutable std::mutex mutex_;
-  std::condition_variable work_there_;
+  std::condition_variable work_there_, deferred_done_;
   // The fields below are guarded by mutex_.
   std::vector<RunPtr> runs_;  // those with batches to deliver, and cancelled ones that are still worked on
+  Knobs knobs_;
+  std::uint64_t deferred_ = 0;  // samples that are finished elsewhere and not completed yet
   std::uint64_t questions_ = 0;
   unsigned idle_ = 0;
   double sample_seconds_ = 0;  // a moving average, to claim cheap samples in larger handfuls

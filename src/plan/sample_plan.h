@@ -27,6 +27,7 @@ struct FieldPlan {
   Program program;
   std::vector<std::size_t> joint_maps;  // of the plan's, in the order in which they run
 
+  bool is_chunked() const { return source_field >= 0 && form == FieldForm::kChunks; }
   bool is_picture() const { return kind == FieldKind::kImage || kind == FieldKind::kMask; }
   // Whether pixels of it can be kept that every epoch begins with.
   bool has_lasting_pixels() const { return source_field >= 0 && is_picture() && program.can_be_cut(); }

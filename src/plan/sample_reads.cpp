@@ -1,5 +1,7 @@
 #include "plan/sample_reads.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/limits.h"
@@ -34,6 +36,12 @@ ObjectRead read_of(const Source& source, std::span<const std::size_t> fields, st
   if (extent.modified_ns != Extent::kUnknown)
     read.version = ObjectVersion{extent.object_bytes, extent.modified_ns};
   return read;
+}
+
+Status check_encoded_bytes(std::uint64_t length) {
+  if (length <= Limits{}.encoded_bytes) return {};
+  return fail(ErrorCode::kTooLarge,
+              fmt::format("{} bytes in one sample, at most {} allowed", length, Limits{}.encoded_bytes));
 }
 
 }  // namespace penstock

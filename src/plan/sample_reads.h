@@ -18,4 +18,7 @@ ByteRange stretch_of(const Source& source, std::span<const std::size_t> fields, 
 ObjectRead read_of(const Source& source, std::span<const std::size_t> fields, std::uint64_t sample,
                    const Extent& extent);
 
+// Fails where one sample would take more encoded bytes than any may.
+Status check_encoded_bytes(std::uint64_t length);
+
 }  // namespace penstock

@@ -73,7 +73,7 @@ Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& opti
     SampleWorker worker(plan, budget, counters, shared);
     const std::uint64_t tries = std::min(plan.source->size(), kSamplesToProbe);
     std::optional<Error> first_error;
-    Result<std::vector<SampleWorker::Measured>> measured;
+    Result<std::vector<MeasuredField>> measured;
     for (std::uint64_t sample = 0; sample < tries; ++sample) {
       measured = worker.measure(shared.streams ? sample : sample * plan.source->size() / tries);
       if (measured) break;

@@ -57,7 +57,7 @@ FieldStatistics::FieldStatistics(const FieldInfo& field) : field_(field) {
     contents_ = TextLengths();
 }
 
-void FieldStatistics::add(const SampleWorker::Seen& seen) {
+void FieldStatistics::add(const SeenField& seen) {
   if (auto* channels = std::get_if<ChannelStatistics>(&contents_))
     channels->add(*seen.view);
   else if (auto* counts = std::get_if<ValueCounts>(&contents_))

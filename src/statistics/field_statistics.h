@@ -40,7 +40,7 @@ class FieldStatistics {
 
   explicit FieldStatistics(const FieldInfo& field);
 
-  void add(const SampleWorker::Seen& seen);
+  void add(const SeenField& seen);
   void add(const FieldStatistics& other);
   std::uint64_t samples() const;
   const FieldInfo& field() const { return field_; }

@@ -25,7 +25,7 @@ Result<Statistics> measure(const SourcePtr& source, const VisitOptions& options)
   const auto new_statistics = [&] {
     auto& made = of_threads.emplace_back(std::make_unique<OfFields>());
     for (const FieldInfo& field : fields) made->emplace_back(field);
-    return [mine = made.get()](const SampleWorker::Seen& seen) { (*mine)[seen.field].add(seen); };
+    return [mine = made.get()](const SeenField& seen) { (*mine)[seen.field].add(seen); };
   };
   auto visit = visit_samples(source, options, new_statistics);
   if (!visit) return std::unexpected(std::move(visit).error());

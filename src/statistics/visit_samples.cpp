@@ -75,7 +75,7 @@ Result<Plans> make_plans(const SourcePtr& source, const VisitOptions& options) {
 class Visitor {
  public:
   Visitor(const Source& source, const Plans& plans, ScratchBudget& budget, const SharedReads& shared,
-          SampleWorker::Look look)
+          LookAtField look)
       : source_(source),
         plans_(plans),
         budget_(budget),
@@ -98,7 +98,7 @@ class Visitor {
     Status all;
     if (together_)
       all = together_->look_at(
-          sample, [this](const SampleWorker::Seen& seen) { show(plans_.in_together[seen.field], seen); });
+          sample, [this](const SeenField& seen) { show(plans_.in_together[seen.field], seen); });
     for (std::size_t field = 0; field < plans_.fields.size(); ++field)
       if (!shown_[field]) visit_alone(sample, field, before);
     // Such as a mask of another size than its image: each is good by itself.
@@ -129,7 +129,7 @@ class Visitor {
     return block_error_;
   }
 
-  void show(std::size_t field, SampleWorker::Seen seen) {
+  void show(std::size_t field, SeenField seen) {
     shown_[field] = true;
     seen.field = plans_.fields[field];
     look_(seen);
@@ -138,7 +138,7 @@ class Visitor {
   void visit_alone(std::uint64_t sample, std::size_t field, std::size_t first_of_sample) {
     auto& worker = alone_[field];
     if (!worker) worker = std::make_unique<SampleWorker>(plans_.alone[field], budget_, counters_, shared_);
-    auto status = worker->look_at(sample, [&](const SampleWorker::Seen& seen) { show(field, seen); });
+    auto status = worker->look_at(sample, [&](const SeenField& seen) { show(field, seen); });
     if (status || is_missing(sample, field, status.error())) return;
     const Error& error = status.error();
     for (std::size_t i = first_of_sample; i < bad_.size(); ++i)
@@ -167,7 +167,7 @@ class Visitor {
   const Plans& plans_;
   ScratchBudget& budget_;
   const SharedReads shared_;
-  SampleWorker::Look look_;
+  LookAtField look_;
   WorkerCounters counters_;
   std::optional<SampleWorker> together_;
   std::vector<std::unique_ptr<SampleWorker>> alone_;  // made when first needed

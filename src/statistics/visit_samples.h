@@ -36,7 +36,7 @@ struct Visit {
 
 // Called once for each thread, before any of them starts; what it returns is used by that thread
 // alone. `Seen::field` counts the fields of the source.
-using LookForThread = std::function<SampleWorker::Look()>;
+using LookForThread = std::function<LookAtField()>;
 
 // A bad value hides neither the other fields of its sample nor other samples. A field that is not
 // everywhere may be missing. Fails only where nothing can be done at all, or where it was stopped.

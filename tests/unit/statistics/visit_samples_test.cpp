@@ -25,7 +25,7 @@ struct Shown {
 
   LookForThread look() {
     return [this] {
-      return [this](const SampleWorker::Seen& seen) {
+      return [this](const SeenField& seen) {
         const std::lock_guard lock(mutex);
         ++values[seen.field];
         if (!seen.view) texts[seen.field].emplace(seen.text);
@@ -178,7 +178,7 @@ TEST(VisitSamples, can_be_stopped) {
   options.threads = 1;
   options.progress = [](std::uint64_t) { return false; };
   const auto visit = visit_samples(source, options, [] {
-    return [](const SampleWorker::Seen&) { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+    return [](const SeenField&) { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
   });
   ASSERT_FALSE(visit);
   EXPECT_EQ(visit.error().code, ErrorCode::kStopped);

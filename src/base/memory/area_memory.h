@@ -1,0 +1,31 @@
+// A block of memory that is reserved in an area of the ledger and given back with it. Movable; the area is shared.
+#pragma once
+
+#include <memory>
+
+#include "base/bytes.h"
+#include "base/memory/area.h"
+
+namespace penstock {
+
+class AreaMemory {
+ public:
+  AreaMemory() = default;
+  // Empty where the area, or the system, has no room.
+  AreaMemory(std::shared_ptr<Area> area, std::size_t bytes);
+  AreaMemory(AreaMemory&& other) noexcept = default;
+  AreaMemory& operator=(AreaMemory&& other) noexcept;
+  ~AreaMemory() { free(); }
+
+  std::byte* data() const { return block_.data(); }
+  explicit operator bool() const { return area_ != nullptr; }
+
+ private:
+  void free();
+
+  std::shared_ptr<Area> area_;
+  std::size_t reserved_ = 0;
+  MemoryBlock block_;
+};
+
+}  // namespace penstock

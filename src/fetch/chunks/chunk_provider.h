@@ -1,0 +1,46 @@
+// One link of the chain that gives the stored bytes of chunks.
+//
+// A chain asks, in this order: the cache, what was read ahead, the store. It is to chunks what the chain of
+// fetch/bytes/byte_provider.h is to samples. chunk_reader.cpp joins the links.
+//
+// A chain belongs to one worker thread. Bytes that a link gives are borrowed until end_chunk().
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "base/bytes.h"
+#include "fetch/shared_reads.h"
+#include "plan/chunk_id.h"
+#include "source/chunked_array.h"
+#include "store/store.h"
+
+namespace penstock {
+
+struct ChunkRead {
+  ChunkId chunk;
+  const ChunkedArray& array;
+  ObjectRead read;  // of all its stored bytes, or, with `part`, of some of them
+  // Of a chunk that is stored as it is decoded: only these bytes are wanted, and they go here.
+  std::optional<MutableBytes> part = std::nullopt;
+};
+
+struct ChunkBytes {
+  ConstBytes bytes;
+  ObjectVersion version;  // of the object that they were read from
+};
+
+class ChunkProvider {
+ public:
+  virtual ~ChunkProvider() = default;
+
+  // Fails with kNotFound where the store says that there is no such object.
+  virtual Result<ChunkBytes> read(const ChunkRead& wanted) = 0;
+  // Whether parts of chunks come at less than the cost of the whole.
+  virtual bool reads_parts() const = 0;
+  // The chunks that follow are wanted by samples of another epoch.
+  virtual void turn_to(const SharedReads&) {}
+  virtual void end_chunk() {}
+};
+
+}  // namespace penstock

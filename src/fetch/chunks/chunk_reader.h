@@ -1,0 +1,61 @@
+// Reads the stored bytes of chunks, wherever they are: the one place where that is done for samples.
+//
+// It finds where a chunk is (reading the index of its shard first, if need be), asks the chain of providers, and
+// judges the answer: a chunk that is not stored is no error, and an index that does not fit its shard any more is
+// forgotten, so that the next reader asks again.
+//
+// Belongs to one worker thread. Source, scratch, clock and cache are borrowed and outlive it.
+#pragma once
+
+#include <memory>
+
+#include "base/stats.h"
+#include "fetch/chunks/ahead_chunks.h"
+#include "fetch/chunks/cached_chunks.h"
+#include "fetch/chunks/chunk_provider.h"
+#include "fetch/chunks/store_chunks.h"
+
+namespace penstock {
+
+class ChunkReader {
+ public:
+  // `cache` may be nullptr.
+  ChunkReader(const Source& source, Scratch& scratch, StageClock& clock, const SampleCache* cache);
+  ChunkReader(const ChunkReader&) = delete;
+
+  struct Stored {
+    ConstBytes bytes;         // borrowed until end_chunk()
+    bool is_missing = false;  // the chunk is not stored: it has the fill value
+  };
+  Result<Stored> read(const ChunkId& chunk);
+  // Only the bytes from `first_byte` on, into `part`, of a chunk that is stored as it is decoded.
+  Result<Stored> read_part(const ChunkId& chunk, std::size_t first_byte, MutableBytes part);
+  // Whether read_part() costs less than read(), where the chunk is stored as it is decoded.
+  bool reads_parts() const { return first_->reads_parts(); }
+
+  // The object that the last chunk was read from.
+  const ObjectVersion& version() const { return version_; }
+  // The bytes that were read last, or could not be.
+  const Where& where() const { return where_; }
+  // From here on the bytes of this array are meant: nothing was read yet.
+  void aim_at(const ChunkedArray& array) { where_ = {array.uri(), -1, -1, -1}; }
+
+  void turn_to(const SharedReads& shared);
+  void end_chunk() { first_->end_chunk(); }
+
+ private:
+  Result<Stored> ask(ChunkRead wanted);
+  Result<ChunkPlace> locate(const ChunkId& chunk) const;
+
+  const Source& source_;
+  StageClock& clock_;
+  StoreChunks store_;
+  AheadChunks ahead_;
+  std::unique_ptr<CachedChunks> cached_;
+  ChunkProvider* first_;
+  ReadAhead* indexes_ = nullptr;  // reads the indexes of shards; nullptr: the array does so itself
+  ObjectVersion version_;
+  Where where_;
+};
+
+}  // namespace penstock

@@ -1,0 +1,23 @@
+// The last link of the chain for chunks: reads them from their store, on the worker's thread.
+#pragma once
+
+#include "fetch/chunks/chunk_provider.h"
+#include "transform/op.h"
+
+namespace penstock {
+
+class StoreChunks final : public ChunkProvider {
+ public:
+  explicit StoreChunks(Scratch& scratch) : scratch_(scratch) {}
+
+  Result<ChunkBytes> read(const ChunkRead& wanted) override;
+  bool reads_parts() const override { return true; }
+
+ private:
+  Scratch& scratch_;
+};
+
+// Memory for a chunk's answer: the part that the caller gave, or a buffer of the worker's scratch.
+Store::Room memory_for(const ChunkRead& wanted, Scratch& scratch);
+
+}  // namespace penstock

@@ -1,0 +1,144 @@
+// What a loader keeps of its samples: which entry of the cache is whose, and whether it still is what a
+// new look at the data would give. Shared by the workers; thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/stats.h"
+#include "cache/admission.h"
+#include "cache/tiered_cache.h"
+#include "penstock/source.h"
+#include "fetch/entries/object_checks.h"
+#include "fetch/entries/sample_keys.h"
+#include "fetch/entries/wanted_samples.h"
+#include "plan/chunk_id.h"
+#include "store/store.h"
+#include "transform/program.h"
+
+namespace penstock {
+
+class ReadAhead;
+struct SamplePlan;
+
+class SampleCache {
+ public:
+  // `form`: kEncoded or kDecoded.
+  SampleCache(std::shared_ptr<const TieredCache> cache, const SamplePlan& plan, CacheForm form);
+  ~SampleCache();
+  SampleCache(const SampleCache&) = delete;
+
+  // Pixels are kept, of all others the bytes as they are stored. `field`: of the plan.
+  bool keeps_pixels(std::size_t field) const { return keys_->keeps_pixels(field); }
+  bool keeps_decoded_chunks() const { return form_ == CacheForm::kDecoded; }
+  CacheForm form() const { return form_; }
+
+  // What an entry is of. To be made before the object is read.
+  struct Subject {
+    EntryKey key;
+    const Store& store;
+    std::string object;
+    std::optional<ObjectVersion> indexed;  // the version that an entry must be made from
+    bool is_shared = false;                // other entries are made from the same object
+    bool is_remote = false;
+    std::uint32_t since = 0;  // the object must have been looked at after this moment
+  };
+  Subject subject(std::size_t field, const Extent& extent) const;
+  Subject subject(const ChunkId& chunk) const;
+
+  struct Value {
+    EntryHead head;
+    ConstBytes bytes;                  // without the head
+    std::shared_ptr<const void> held;  // what keeps them there
+    std::optional<ArraySpec> spec() const;
+  };
+  // What was made from another version of the object than the present one is not found. `ahead`: by which
+  // objects on servers are asked; without it this waits for the answer.
+  std::optional<Value> find(const Subject& subject, const CacheTier::Room& room, CacheCounters& counters,
+                            ReadAhead* ahead) const;
+
+  // What was found is no such entry as there should be.
+  void withdraw(const Subject& subject) const { cache_->withdraw(subject.key); }
+
+  // `fill` writes the bytes and says in the head what they are; it is called where there is room. `version`:
+  // of the object that they are from. True: it is in.
+  using Fill = std::function<Status(MutableBytes bytes, EntryHead& head)>;
+  Result<bool> add(const Subject& subject, const ObjectVersion& version, std::uint64_t bytes,
+                   const Fill& fill, const CacheTier::Room& room) const;
+
+  // An epoch of so many samples begins.
+  void start_epoch(std::uint64_t samples);
+  bool has_room() const { return cache_->free_bytes() > sizeof(EntryHead); }
+  // Whether pixels are to be kept, of which this share is decoded anyway.
+  bool wants_pixels(double share, std::uint64_t bytes) const;
+
+  // Whether nothing of the sample's fields has to be read, unless it has changed.
+  bool has_sample(std::uint64_t sample) const;
+  // What has to be asked of servers before the entries of the sample, or the chunk, count.
+  std::vector<ObjectRead> questions(std::uint64_t sample) const;
+  std::optional<ObjectRead> question(const ChunkId& chunk) const;
+  // Tells the tiers which entries are wanted soon; no use where there is only memory.
+  bool is_on_disk() const { return cache_->options().disk_bytes > 0; }
+  void expect_sample(std::uint64_t sample) const;
+  void expect(const ChunkId& chunk) const { cache_->expect(keys_->of(chunk)); }
+  bool has(const ChunkId& chunk) const { return is_usable(keys_->of(chunk)); }
+
+  std::vector<TierState> tiers() const { return cache_->tiers(); }
+
+ private:
+  enum class Standing : std::uint8_t {
+    kCurrent,
+    kUnknown,  // nobody can tell, or not now
+    kStale,
+  };
+  Standing standing(const Subject& subject, const EntryHead& head, const EntryMark& mark,
+                    ReadAhead* ahead) const;
+  std::optional<ObjectRead> question(const Subject& subject) const;
+  bool is_usable(const EntryKey& key) const;
+  bool revalidates() const { return cache_->options().revalidate; }
+  void note_no_versions() const;
+
+  const std::shared_ptr<const TieredCache> cache_;
+  const SourcePtr source_;
+  const CacheForm form_;
+  const bool is_remote_;           // the source's store
+  const std::uint32_t opened_at_;  // the moment when this was made
+  std::atomic<std::uint32_t> epoch_began_at_;
+  mutable std::atomic<bool> has_no_versions_ = false;  // a server that the loader reads from gives none
+  mutable ObjectChecks checks_;
+  const std::shared_ptr<const SampleKeys> keys_;
+  const std::shared_ptr<WantedSamples> wanted_;
+  mutable Admission admission_;
+};
+
+// The object that an entry is made from.
+inline void set_version(EntryHead& head, const ObjectVersion& version) {
+  head.object_bytes = version.size;
+  head.modified_ns = version.modified_ns;
+  head.stamp = version.stamp;
+}
+
+inline ObjectVersion version_of(const EntryHead& head) {
+  return {head.object_bytes, head.modified_ns, head.stamp};
+}
+
+// The bytes of the entry are the elements of an array.
+inline void describe_array(EntryHead& head, const ArraySpec& spec) {
+  head.has_spec = 1;
+  head.dtype = spec.dtype;
+  head.rank = static_cast<std::uint8_t>(spec.shape.size());
+  std::ranges::copy(spec.shape, head.shape.begin());
+}
+
+// In nanoseconds, for EntryHead::cost_ns.
+inline std::uint64_t cost_since(Clock::time_point began) {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - began).count());
+}
+
+// A worker's own, for an entry that is not in memory or not yet.
+CacheTier::Room cached_value_allocator(Scratch& scratch);
+
+}  // namespace penstock

@@ -1,0 +1,26 @@
+// What the workers of one epoch read through.
+//
+// All pointers are borrowed: the epoch owns what they point to and outlives the work on its samples. What they
+// point to is thread-safe.
+#pragma once
+
+#include <cstdint>
+
+#include "fetch/lookahead.h"
+#include "fetch/stream_blocks.h"
+
+namespace penstock {
+
+class SampleCache;
+
+struct SharedReads {
+  StreamBlocks* streams = nullptr;       // nullptr: no object of the source is compressed as a whole
+  Lookahead* lookahead = nullptr;        // nullptr: samples share no chunks, and nothing is read ahead
+  const SampleCache* cache = nullptr;    // nullptr: nothing is cached
+  std::uint64_t epoch = 0;               // unique in the process: files may have changed since another epoch
+
+  // nullptr where the store is read by the worker that needs the bytes.
+  ReadAhead* ahead() const { return lookahead != nullptr ? lookahead->ahead() : nullptr; }
+};
+
+}  // namespace penstock

@@ -1,0 +1,46 @@
+// Makes decoded chunks: reads their stored bytes and decodes them, or fills in what is not stored.
+//
+// Belongs to one worker thread. Source, scratch, clock and cache are borrowed and outlive it.
+#pragma once
+
+#include "base/stats.h"
+#include "fetch/chunks/chunk_reader.h"
+#include "sample/unit_cost.h"
+#include "transform/op.h"
+
+namespace penstock {
+
+class ChunkDecoder {
+ public:
+  // `cache` may be nullptr.
+  ChunkDecoder(const Source& source, Scratch& scratch, StageClock& clock, const SampleCache* cache);
+
+  // The whole chunk, which is `out.size()` bytes long.
+  Status decode(const ChunkId& chunk, MutableBytes out);
+  // The bytes of the decoded chunk from `first_byte` on, for arrays of which parts can be had: is_plain() or
+  // decodes_parts(). Borrowed from the scratch until end_chunk().
+  Result<ConstBytes> decode_part(const ChunkId& chunk, std::size_t first_byte, std::size_t bytes);
+  // The last chunk is not stored, and has the fill value.
+  bool was_missing() const { return was_missing_; }
+  // What reading and decoding the chunk takes; fails with kNotFound where it is not stored.
+  Result<UnitCost> measure(const ChunkId& chunk);
+
+  ChunkReader& reader() { return reader_; }
+  void turn_to(const SharedReads& shared);
+  // Gives the scratch back: another worker may want the memory to decode a chunk that this one waits for.
+  void end_chunk();
+
+ private:
+  std::unexpected<Error> describe(const ChunkId& chunk, Error error) const;
+  void count(const ChunkId& chunk, std::size_t bytes);
+
+  const Source& source_;
+  Scratch& scratch_;
+  StageClock& clock_;
+  ChunkReader reader_;
+  CodecWorker codecs_;
+  Lookahead* lookahead_ = nullptr;  // counts decoded chunks
+  bool was_missing_ = false;
+};
+
+}  // namespace penstock

@@ -1,0 +1,35 @@
+// A field of numbers that are stored together: a .npy file, bare elements of a shard, or what a record holds.
+//
+// An array that needs no work is read straight into its slot of the batch.
+#pragma once
+
+#include <vector>
+
+#include "sample/field_maker.h"
+
+namespace penstock {
+
+class ArrayField final : public FieldMaker {
+ public:
+  static bool applies(const FieldSetup& setup, std::size_t field);
+  ArrayField(const FieldSetup& setup, std::size_t field);
+
+  Status make(const SampleTask& task) override;
+  Status measure(const SampleTask& task, UnitCost& cost) override;
+
+ private:
+  const FieldPlan& field() const { return setup_.plan.fields[field_]; }
+  FieldRead read_of(const SampleTask& task) const { return {field(), field_, task.position, task.sample}; }
+  // False: the array needs work, or cannot be read that way.
+  Result<bool> read_in_place(const SampleTask& task);
+  Result<View> decode(const RecordValue& found);
+
+  const FieldSetup setup_;
+  const std::size_t field_;
+  const ArrayLayout* const layout_;  // nullptr: samples may differ
+  const bool may_be_in_place_;
+  std::vector<std::byte> header_;  // of the file that was read in place
+  std::int64_t integer_ = 0;       // a label that was stored as text
+};
+
+}  // namespace penstock

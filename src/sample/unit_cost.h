@@ -1,0 +1,11 @@
+// What one storage unit (a sample, or a chunk that samples share) takes and costs, as stored and decoded.
+#pragma once
+
+namespace penstock {
+
+struct UnitCost {
+  double read_seconds = 0, decode_seconds = 0;
+  double encoded_bytes = 0, decoded_bytes = 0;
+};
+
+}  // namespace penstock
