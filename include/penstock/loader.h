@@ -106,6 +106,12 @@ struct LoaderState {
   std::uint64_t content = 0;     // of the bytes at a few places of the data; 0: they were not read
 };
 
+// What can change while a loader runs.
+struct Tuning {
+  unsigned threads = 1;
+  std::uint64_t prefetch = 1;  // batches
+};
+
 // One pass over the data, or what is left of one. Epochs of a loader are independent of each other; all are
 // served by its workers, within its memory. Destroying one gives its batches back at once.
 //
@@ -157,6 +163,11 @@ class Loader {
   // Another place among the ranks from the next epoch on, before which threads and memory are divided anew
   // as far as the options leave that to the loader. Epochs under way end with an error.
   virtual Status set_ranks(std::uint32_t rank, std::uint32_t world_size, std::uint32_t local_ranks) = 0;
+
+  // How many workers work and how many batches are made ahead, from now on, also in epochs under way. The memory was
+  // divided for the numbers that stats() said after opening: no more than those are possible, and at least 1. Returns
+  // the numbers in force. Samples do not depend on them.
+  virtual Tuning tune(const Tuning& wanted) = 0;
 
   // Reads a few places of the data, so that state() and load_state() can tell other content of the same
   // keys and sizes. Once is enough.

@@ -6,38 +6,18 @@
 
 #include "base/text/byte_units.h"
 #include "fetch/content_fingerprint.h"
+#include "pipeline/bottleneck.h"
 #include "pipeline/hand_over.h"
 #include "pipeline/order_plan.h"
+#include "pipeline/state_check.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kLongestRun = std::uint64_t{1} << 40;
 constexpr std::size_t kErrorsListed = 100;
-constexpr double kFewRepetitions = 1.1;  // decodes per chunk: more are worth a word
-constexpr double kShareOfWaiting = 0.05;  // a consumer that waits less than this is the slow one
 
 std::unexpected<Error> bad_option(std::string message) {
   return fail(ErrorCode::kInvalidArgument, std::move(message));
-}
-
-// Who is waited for: the slowest stage where the consumer waits, else the consumer itself.
-std::string bottleneck(const LoaderStats& stats) {
-  double running = 0, waited = 0;
-  for (const EpochStats& epoch : stats.epochs) {
-    running += epoch.seconds;
-    waited += epoch.stages[static_cast<std::size_t>(Stage::kDeliver)].wait_seconds;
-  }
-  if (stats.counts.batches == 0 || running <= 0) return "unknown";
-  if (waited / running < kShareOfWaiting) return "training step";
-  std::size_t slowest = 0;
-  for (std::size_t i = 0; i < kStages - 1; ++i)
-    if (stats.stages[i].seconds > stats.stages[slowest].seconds) slowest = i;
-  const bool is_for_chunks =
-      slowest == static_cast<std::size_t>(Stage::kRead) || slowest == static_cast<std::size_t>(Stage::kDecode);
-  if (is_for_chunks && stats.chunks.is_repeated() && stats.chunks.decodes_per_chunk() >= kFewRepetitions)
-    return "memory";
-  return std::string(name_of(static_cast<Stage>(slowest)));
 }
 
 std::vector<BatchField> fields_of(const SlotLayout& layout) {
@@ -159,6 +139,15 @@ Status LoaderCore::set_ranks(std::uint32_t rank, std::uint32_t world_size, std::
   for (const Ended& each : ended) each.cancel();
   retire_engine();
   return {};
+}
+
+Tuning LoaderCore::tune(const Tuning& wanted) {
+  const std::lock_guard lock(mutex_);
+  if (!engine_) return {};
+  const Scheduler::Knobs now = engine_->scheduler.set_knobs({wanted.threads, wanted.prefetch});
+  threads_ = now.threads;
+  prefetch_ = now.prefetch;
+  return {now.threads, now.prefetch};
 }
 
 // ---- epochs
@@ -395,11 +384,16 @@ Status LoaderCore::read_content() {
   return {};
 }
 
+// Where the next epoch begins, as the loader stands now.
+LoaderState LoaderCore::own_state() const {
+  return {source_->fingerprint(), order_fingerprint(order_), list_fingerprint(order_),
+          options_.seed,          next_epoch_,               next_position_,
+          epoch_positions(),      order_.bucket_run,         content_};
+}
+
 LoaderState LoaderCore::state() const {
   const std::lock_guard lock(mutex_);
-  LoaderState state{source_->fingerprint(), order_fingerprint(order_), list_fingerprint(order_),
-                    options_.seed,          next_epoch_,               next_position_,
-                    epoch_positions(),      order_.bucket_run,         content_};
+  LoaderState state = own_state();
   if (last_ && !is_moved_) {
     const RankSlice& slice = last_->task.slice;
     const bool is_complete = last_->delivered >= slice.batches();
@@ -409,30 +403,13 @@ LoaderState LoaderCore::state() const {
   return state;
 }
 
-Status LoaderCore::check_state(const LoaderState& state) const {
-  if (state.fingerprint != source_->fingerprint())
-    return bad_option("the state belongs to other data (keys or sizes differ)");
-  if (state.content != 0 && content_ != 0 && state.content != content_)
-    return bad_option("the state belongs to other data (keys and sizes are the same, the content differs)");
-  if (state.seed != options_.seed)
-    return bad_option(fmt::format("the state has seed {}, the loader {}", state.seed, options_.seed));
-  if (state.order != order_fingerprint(order_))
-    return bad_option("the state belongs to another order (shuffle, sampler, weights or epoch_size differ)");
-  if (state.position > 0 && state.list != list_fingerprint(order_))
-    return bad_option("the state belongs to another list of the sampler's");
-  if (state.position > epoch_positions()) return bad_option("the state is past the end of the epoch");
-  if ((state.bucket_run == 0) != (order_.bucket_run == 0) || state.bucket_run > kLongestRun)
-    return bad_option("the state belongs to another order (bucket_by differs)");
-  return {};
-}
-
 Status LoaderCore::load_state(const LoaderState& state) {
   PENSTOCK_CHECK(check_not_inside_map("load_state_dict()"));
   const std::lock_guard starting(starting_);
   std::vector<Ended> ended;
   {
     const std::lock_guard lock(mutex_);
-    PENSTOCK_CHECK(check_state(state));
+    PENSTOCK_CHECK(check_state(state, own_state()));
     // The order stays what it was, also where batches or ranks are others now.
     order_.bucket_run = state.bucket_run;
     loaded_bucket_run_ = state.bucket_run;
@@ -498,7 +475,7 @@ LoaderStats LoaderCore::stats() const {
   stats.shuffle = describe_shuffle(order_, options_.batch_size * options_.world_size);
   stats.threads = threads_;
   stats.tuning = tuning_;
-  stats.bottleneck = bottleneck(stats);
+  stats.bottleneck = find_bottleneck(stats);
   return stats;
 }
 

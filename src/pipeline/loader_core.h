@@ -47,6 +47,7 @@ class LoaderCore {
   void set_epoch(std::uint64_t epoch);
   Status set_sampler(std::shared_ptr<const std::vector<std::uint64_t>> indices);
   Status set_ranks(std::uint32_t rank, std::uint32_t world_size, std::uint32_t local_ranks);
+  Tuning tune(const Tuning& wanted);
   Status read_content();
   LoaderState state() const;
   Status load_state(const LoaderState& state);
@@ -77,7 +78,7 @@ class LoaderCore {
   void retire_engine();
   Ended end_epoch(EpochRecord& record);
   std::vector<Ended> end_all_epochs(const std::string& why);
-  Status check_state(const LoaderState& state) const;
+  LoaderState own_state() const;
   Status count(EpochRecord& record, const FinishedBatch& batch);
   std::uint64_t epoch_positions() const;
   RankSlice slice_from(std::uint64_t position, std::uint64_t size) const;

@@ -41,6 +41,7 @@ class PipelineLoader final : public Loader {
   Status set_ranks(std::uint32_t rank, std::uint32_t world_size, std::uint32_t local_ranks) override {
     return core_->set_ranks(rank, world_size, local_ranks);
   }
+  Tuning tune(const Tuning& wanted) override { return core_->tune(wanted); }
   Status read_content() override { return core_->read_content(); }
   LoaderState state() const override { return core_->state(); }
   Status load_state(const LoaderState& state) override { return core_->load_state(state); }
