@@ -8,6 +8,7 @@ STAMPS  := build/stamps
 SOURCES := $(shell find src include cli python -type f -not -name '*.pyc' 2>/dev/null) CMakeLists.txt pyproject.toml
 TEST_SOURCES := $(shell find tests -name '*.cpp' -o -name '*.h' -o -name CMakeLists.txt 2>/dev/null)
 FUZZ_SECONDS ?= 8
+LONG_FUZZ_SECONDS ?= 300
 
 PACKAGES := g++ cmake ninja-build python3 python3-dev python3-venv libjpeg-dev libpng-dev \
 	libwebp-dev libisal-dev zlib1g-dev libzstd-dev libblosc-dev liblz4-dev libdeflate-dev \
@@ -16,12 +17,13 @@ TEST_PACKAGES := libgtest-dev libgmock-dev clang-19 libclang-rt-19-dev libarchiv
 
 # Each step uses all processors by itself, and two steps build in build/asan.
 .NOTPARALLEL:
-.PHONY: help build demo test test-quick test-cpp test-sanitizers test-fuzz test-python test-arm bench micro clean
+.PHONY: help build demo test test-quick test-long test-cpp test-sanitizers test-fuzz test-python test-arm bench micro clean
 
 help:
 	@echo "make demo        build, make a small data set, load two epochs of it"
 	@echo "make test        build and run all tests (sanitizers and a little fuzzing included)"
 	@echo "make test-quick  the tests that take a minute"
+	@echo "make test-long   the long forms of the slow tests: every bomb, every damage, hundreds of interrupts and kills (hours)"
 	@echo "make test-arm    cross-compile for 64-bit ARM and run the C++ tests under qemu (half an hour on two cores)"
 	@echo "make build       leave .venv/bin/python with penstock, and .venv/bin/penstock"
 	@echo "make bench       install the peers beside and write docs/benchmarks.md"
@@ -104,6 +106,13 @@ test-fuzz: $(STAMPS)/test-packages $(VENV)/.test-packages
 
 test-python: $(TEST_BUILD)/.installed $(VENV)/.test-packages build/venv-zarr2/.created
 	@$(VENV)/bin/python -m pytest tests/python
+
+# `make test` runs a short form of each of these tests; the environment asks for the long one.
+test-long: $(TEST_BUILD)/.installed $(VENV)/.test-packages build/venv-zarr2/.created
+	@PENSTOCK_DAMAGE=all ctest --test-dir $(TEST_BUILD) -L slow --parallel $$(nproc) --output-on-failure --no-tests=error
+	@PENSTOCK_BOMBS=all PENSTOCK_INTERRUPTS=200 PENSTOCK_STOPS=200 PENSTOCK_KILLS=100 PENSTOCK_TEST_ROUNDS=400 \
+	  $(VENV)/bin/python -m pytest tests/python -m "slow or property"
+	@fuzz/run.sh $(LONG_FUZZ_SECONDS)
 
 # The engine and its tests for 64-bit ARM, run by an emulator: same pixels and orders as on x86-64.
 ARM_PACKAGES := g++-aarch64-linux-gnu qemu-user

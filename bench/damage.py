@@ -147,7 +147,7 @@ def own_sweep(program):
     with tempfile.TemporaryDirectory() as folder:
         summary = Path(folder) / "summary"
         subprocess.run([program, "--gtest_filter=SlowDamageSweep.*", "--gtest_brief=1"],
-                       env=dict(os.environ, PENSTOCK_SWEEP_SUMMARY=str(summary)))
+                       env=dict(os.environ, PENSTOCK_DAMAGE="all", PENSTOCK_SWEEP_SUMMARY=str(summary)))
         return [json.loads(line) for line in summary.read_text().splitlines()] if summary.exists() else []
 
 
@@ -181,7 +181,7 @@ def page(columns, missing, versions, sweep):
         lines.append(f"\nLeft out: {column.title} ({why}).")
     if sweep:
         lines += ["", "## Penstock's own sweep", "",
-                  "`faults --gtest_filter=SlowDamageSweep.*`: cuts, flipped bits, zeroed and swapped pages all over a file",
+                  "`PENSTOCK_DAMAGE=all faults --gtest_filter=SlowDamageSweep.*`: cuts, flipped bits, zeroed and swapped pages all over a file",
                   "of 20 samples; every case opens the file, loads an epoch and compares every byte. *Rot*: the file",
                   "changes under a kept index, with its size and time as they were.", "",
                   "What stays silent has no checksum to tell: data of plain tar members (PNG and NPZ carry their own), zeros that run into",

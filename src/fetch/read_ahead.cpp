@@ -38,7 +38,7 @@ ReadAhead::ReadAhead(const Source& source, std::shared_ptr<Area> area)
 ReadAhead::~ReadAhead() {
   interrupt();
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return in_flight_ == 0; });  // answers come to this object
+  changed_.wait(lock, [&] { return in_flight_ == 0 && answers_ == 0; });  // answers come to this object
 }
 
 void ReadAhead::interrupt() {
@@ -194,6 +194,7 @@ void ReadAhead::start_index(std::unique_lock<std::mutex>& lock) {
                                               wanted.chunk.number, std::move(answer));
         std::unique_lock relock(mutex_);
         --in_flight_;
+        ++answers_;
         if (generation == generation_) {
           Name name{wanted.read.key, wanted.read.range};
           indexes_.erase(name);
@@ -201,6 +202,7 @@ void ReadAhead::start_index(std::unique_lock<std::mutex>& lock) {
           place_chunks();
           pump(relock);
         }
+        --answers_;
         changed_.notify_all();
       });
   lock.lock();
@@ -234,11 +236,11 @@ Result<std::shared_ptr<ReadAhead::Memory>> ReadAhead::allocate(std::size_t bytes
 }
 
 void ReadAhead::start_joined(const JoinedRead& joined, std::unique_lock<std::mutex>& lock) {
-  std::vector<FetchPtr> parts;
-  for (const std::size_t index : joined.parts) parts.push_back(queue_[index]);
-  for (const FetchPtr& part : parts) part->state = Fetch::State::kReading;
+  const auto parts = std::make_shared<std::vector<FetchPtr>>();
+  for (const std::size_t index : joined.parts) parts->push_back(queue_[index]);
+  for (const FetchPtr& part : *parts) part->state = Fetch::State::kReading;
   std::erase_if(queue_, [](const FetchPtr& fetch) { return fetch->state == Fetch::State::kReading; });
-  const Store& store = *parts.front()->store;
+  const Store& store = *parts->front()->store;
   const ByteRange& range = joined.read.range;
   const std::uint64_t expected =
       range.length == ByteRange::kToTheEnd ? static_cast<std::uint64_t>(average_bytes_) : range.length;
@@ -261,10 +263,11 @@ void ReadAhead::start_joined(const JoinedRead& joined, std::unique_lock<std::mut
       [this, parts, memory, generation, expected](Result<ObjectBytes> answer) {
         std::unique_lock relock(mutex_);
         --in_flight_;
+        ++answers_;
         expected_bytes_ -= expected;
         if (answer && !answer->bytes.empty())
           average_bytes_ = 0.9 * average_bytes_ + 0.1 * static_cast<double>(answer->bytes.size());
-        for (const FetchPtr& part : parts) {
+        for (const FetchPtr& part : *parts) {
           if (answer) {
             const ByteRange& wanted = part->read.range;
             part->bytes = answer->bytes;
@@ -278,14 +281,18 @@ void ReadAhead::start_joined(const JoinedRead& joined, std::unique_lock<std::mut
           } else {
             // An error of a joined read is not the fault of every part of it.
             part->error = answer.error();
-            part->state = parts.size() > 1 && answer.error().code != ErrorCode::kStopped
+            part->state = parts->size() > 1 && answer.error().code != ErrorCode::kStopped
                               ? Fetch::State::kRefused
                               : Fetch::State::kArrived;
           }
         }
+        // The store may destroy this function later than this object: nothing in it may hold memory by then.
         memory->reset();
+        parts->clear();
         changed_.notify_all();
         if (generation == generation_) pump(relock);
+        --answers_;
+        changed_.notify_all();
       });
   lock.lock();
 }

@@ -140,6 +140,7 @@ class ReadAhead {
   std::deque<IndexRead> index_queue_;                         // in order of need
   std::unordered_set<Name, NameHash> indexes_, bad_indexes_;  // asked for; asked for in vain
   std::size_t in_flight_ = 0;
+  std::size_t answers_ = 0;  // being dealt with, on threads of the store
   std::uint64_t expected_bytes_ = 0;  // of what is under way, as far as it is known or guessed
   double average_bytes_ = 256 << 10;
   std::atomic<std::uint64_t> held_bytes_{0}, capacity_;

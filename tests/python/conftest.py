@@ -1,6 +1,7 @@
 """What all tests share: an own cache folder, no ranks from outside, small data sets."""
 
 import pathlib
+import signal
 
 import numpy as np
 import pytest
@@ -11,6 +12,12 @@ RANK_VARIABLES = (
     "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "SLURM_JOB_ID", "SLURM_NTASKS", "SLURM_PROCID",
     "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE", "OMPI_COMM_WORLD_RANK",
     "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS")
+
+# A program that is started where Ctrl-C is ignored (nohup, a background job of a script) ignores it as well, and then no
+# test of Ctrl-C could pass. A handler, other than "ignored", is not passed on to programs that the tests start. It does
+# nothing, so that the tests themselves go on, as their caller wants.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, lambda *_: None)
 
 
 @pytest.fixture(autouse=True)

@@ -131,13 +131,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serve(folder):
-    with FaultyServer(folder) as server:
+def running(server):
+    """The server answers in a thread of its own until the block ends."""
+    with server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()
         try:
             yield server
         finally:
-            server.closing.set()
+            if isinstance(server, FaultyServer):
+                server.closing.set()
             server.shutdown()
             thread.join()
+
+
+def serve(folder):
+    return running(FaultyServer(folder))

@@ -3,11 +3,11 @@
 import functools
 import http.server
 import json
-import threading
 
 import numpy as np
 import pytest
 
+from http_faults import running
 from test_cli import cli, one_line, program  # noqa: F401  (fixtures)
 
 STEPS, LAT = 400, np.linspace(75, -75, 16, dtype="f4")
@@ -59,10 +59,8 @@ def server(group):
     class Server(http.server.ThreadingHTTPServer):
         request_queue_size = 64
 
-    with Server(("127.0.0.1", 0), functools.partial(Quiet, directory=group.parent)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with running(Server(("127.0.0.1", 0), functools.partial(Quiet, directory=group.parent))) as server:
         yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
 
 
 def answer(cli, *arguments):

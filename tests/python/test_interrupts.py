@@ -299,3 +299,18 @@ def test_ctrl_c_while_a_loader_looks_at_samples_of_a_server_that_stops_answering
         process.wait(LONG)
         assert time.monotonic() - sent < LIMIT + 1  # the interpreter ends, too
         assert process.stderr.read().rstrip().endswith("KeyboardInterrupt")
+
+
+# -- tests whose caller ignores Ctrl-C -------------------------------------------------------------------
+
+
+def test_the_tests_of_ctrl_c_pass_where_their_caller_ignores_it():
+    """As nohup and background jobs of scripts do."""
+    folder = pathlib.Path(__file__).parent
+    tests = [f"{folder}/test_interrupts.py::test_ctrl_c_in_a_map_while_the_loader_is_made",
+             f"{folder}/test_statistics.py::test_an_interrupt_ends_it"]
+    # A Python that begins while the signal is ignored leaves it so.
+    ignores = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); os.execv(sys.executable, sys.argv[1:])"
+    done = subprocess.run([sys.executable, "-c", ignores, sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *tests],
+                          capture_output=True, text=True, timeout=LONG)
+    assert done.returncode == 0, done.stdout + done.stderr

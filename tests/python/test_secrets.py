@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from http_faults import Handler, serve
+from http_faults import Handler, running, serve
 from pictures import save_png
 from records import example, make_loader, number_samples, plain, write_tar, write_tfrecord
 from zarr_writers import write_zarr
@@ -415,7 +415,6 @@ except ps.Error as error:
     print(error.code, (peak() - before) // 1024)
 """
     import http.server
-    import threading
 
     class Liar(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -438,12 +437,11 @@ except ps.Error as error:
             self.wfile.write(b"a,b\n" * (1 << 16))
             self.close_connection = True
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar) as server:
-        server.is_over = False
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar)
+    server.is_over = False
+    with running(server):
         done = subprocess.run([sys.executable, "-c", program, f"http://127.0.0.1:{server.server_address[1]}/t.csv"],
                               capture_output=True, text=True, timeout=120)
-        server.shutdown()
     assert done.stdout, done.stderr
     code, mebibytes = done.stdout.split()
     assert code in ("io", "not_found", "corrupt") and int(mebibytes) < 200

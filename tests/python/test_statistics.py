@@ -132,10 +132,12 @@ def test_an_interrupt_ends_it(tmp_path):
     for i in range(4, 400):
         os.link(tmp_path / "photos" / f"{i % 4}.png", tmp_path / "photos" / f"{i}.png")
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
             ps.statistics(tmp_path / "photos", threads=1)
     finally:
         timer.cancel()
+        signal.signal(signal.SIGINT, handler)
     shutil.rmtree(tmp_path / "photos")

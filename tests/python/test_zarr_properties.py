@@ -9,6 +9,7 @@ import pytest
 import penstock as ps
 from zarr_writers import assert_same, epoch, in_order, keyed_epoch, make_loader, write_zarr
 
+pytestmark = pytest.mark.property
 ROUNDS = int(os.environ.get("PENSTOCK_TEST_ROUNDS", "25"))
 DTYPES = ("bool", "int8", "uint8", "int16", ">u2", "int32", "uint32", "int64", "float16", "float32", ">f4", "float64",
           "complex64")
@@ -52,8 +53,6 @@ def random_slice(rng, extent):
         chosen = slice(first, end, None if rng.random() < 0.4 else int(rng.integers(1, 4)))
         if len(range(*chosen.indices(extent))):
             return chosen
-
-
 
 
 @pytest.mark.parametrize("seed", range(ROUNDS))

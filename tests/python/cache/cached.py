@@ -15,6 +15,7 @@ import penstock as ps
 
 LIMIT = 120  # generous: a hang is a failure, a slow machine is not
 SHARED = pathlib.Path("/dev/shm")
+KILLS = int(os.environ.get("PENSTOCK_KILLS", 10))  # processes, in each test that kills some
 
 
 def same(one, other):

@@ -4,7 +4,8 @@ import gc
 
 import pytest
 
-from cached import abandoned_files, mapped_files
+import penstock as ps
+from cached import abandoned_files, batches_of, mapped_files
 from cached_data import Stored, write_folders
 from pictures import noise, save_png
 
@@ -39,3 +40,15 @@ def noisy(tmp_path):
     for i in range(40):
         save_png(tmp_path / "noisy" / f"{i:02}.png", noise((70, 70, 3), seed=i), compress_level=1)
     return tmp_path / "noisy"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """For a cache on disk."""
+    return tmp_path / "cache folder"
+
+
+@pytest.fixture
+def truth(noisy):
+    """Three epochs of random crops, read without a cache."""
+    return batches_of(noisy, 3, transform=[ps.RandomCrop(32)])

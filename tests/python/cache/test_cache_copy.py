@@ -17,11 +17,6 @@ CROP = [["RandomCrop", 32]]
 ENTRY = 70 * 70 * 3 + 128  # of a decoded picture, about
 
 
-@pytest.fixture
-def folder(tmp_path):
-    return tmp_path / "cache folder"
-
-
 def options_of(source, folder, disk="16MiB", **more):
     return {"source": source, "steps": CROP, "cache_form": "decoded",
             "cache_options": {"ram": "16MiB", "disk": f"{folder}:{disk}"}} | more

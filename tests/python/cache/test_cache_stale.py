@@ -5,7 +5,6 @@ Of files that holds for each epoch, of objects on servers for each loader.
 
 import contextlib
 import random
-import threading
 
 import pytest
 
@@ -13,6 +12,7 @@ import penstock as ps
 from cached import Reader
 from cached_reader import digests, open_loader
 from changing_data import CHANGES, SAMPLES, Changing, ChangingServer
+from http_faults import running
 
 TIERS = {"ram": {"ram": "4MiB"}, "disk": {"disk": "4MiB"}, "both": {"ram": "4MiB", "disk": "4MiB"},
          "lru": {"ram": "4MiB", "policy": "lru"}}
@@ -27,17 +27,8 @@ def open_cache(tiers, folder, **more):
     return ps.Cache(**options, **more)
 
 
-@contextlib.contextmanager
 def serve(folder, **options):
-    with ChangingServer(folder, **options) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.closing.set()
-            server.shutdown()
-            thread.join()
+    return running(ChangingServer(folder, **options))
 
 
 def change_some(data, draw, changes=CHANGES):

@@ -19,11 +19,11 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from cached import LIMIT, shared_files
+from cached import KILLS, LIMIT, shared_files
 from pictures import noise, save_png
 
 HERE = pathlib.Path(__file__).parent
-STOPS, KILLS = int(os.environ.get("PENSTOCK_STOPS", 10)), int(os.environ.get("PENSTOCK_KILLS", 10))
+STOPS = int(os.environ.get("PENSTOCK_STOPS", 10))
 SAMPLES = 16
 # Loads round after round, each with a cache of its own size, which others join by giving the same.
 VICTIM = """
