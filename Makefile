@@ -17,13 +17,14 @@ TEST_PACKAGES := libgtest-dev libgmock-dev clang-19 libclang-rt-19-dev libarchiv
 
 # Each step uses all processors by itself, and two steps build in build/asan.
 .NOTPARALLEL:
-.PHONY: help build demo test test-quick test-long test-cpp test-sanitizers test-fuzz test-python test-arm bench micro clean
+.PHONY: help build demo test test-quick test-long test-cpp test-sanitizers test-fuzz test-python lint test-arm bench micro clean
 
 help:
 	@echo "make demo        build, make a small data set, load two epochs of it"
 	@echo "make test        build and run all tests (sanitizers and a little fuzzing included)"
 	@echo "make test-quick  the tests that take a minute"
 	@echo "make test-long   the long forms of the slow tests: every bomb, every damage, hundreds of interrupts and kills (hours)"
+	@echo "make lint        ruff and mypy (strict) on the Python package; part of make test"
 	@echo "make test-arm    cross-compile for 64-bit ARM and run the C++ tests under qemu (half an hour on two cores)"
 	@echo "make build       leave .venv/bin/python with penstock, and .venv/bin/penstock"
 	@echo "make bench       install the peers beside and write docs/benchmarks.md"
@@ -58,7 +59,7 @@ $(VENV)/.installed: $(VENV)/.created $(SOURCES)
 
 $(VENV)/.test-packages: Makefile $(VENV)/.created
 	@$(PIP) install pytest hypothesis pillow webdataset torch==2.13.0 jax zarr tensorstore zarrs xarray cftime tifffile \
-	  mypy pyright
+	  mypy pyright ruff
 	@touch $@
 
 # An older zarr-python, for stores as it writes them; without it those tests are skipped.
@@ -104,7 +105,12 @@ test-sanitizers: $(STAMPS)/test-packages
 test-fuzz: $(STAMPS)/test-packages $(VENV)/.test-packages
 	@fuzz/run.sh $(FUZZ_SECONDS)
 
-test-python: $(TEST_BUILD)/.installed $(VENV)/.test-packages build/venv-zarr2/.created
+# The installed package is checked, because it has the stub that is generated from the module.
+lint: $(TEST_BUILD)/.installed $(VENV)/.test-packages
+	@$(VENV)/bin/ruff check --quiet python examples
+	@$(VENV)/bin/python -m mypy -p penstock
+
+test-python: lint $(TEST_BUILD)/.installed $(VENV)/.test-packages build/venv-zarr2/.created
 	@$(VENV)/bin/python -m pytest tests/python
 
 # `make test` runs a short form of each of these tests; the environment asks for the long one.

@@ -4,8 +4,8 @@
     python examples/captions.py 'data/cc3m-{0000..0331}.tar' --batch-size 64
 
 Captions differ in length. A collate function gets the samples of a batch and makes tensors of them, here with a toy
-tokenizer; bucket_by="txt" brings captions of like length together, so that little of a batch is padding.
-(Tokens that lie in the shards as key.tokens.npy need no function: collate="pad" delivers tokens and their lengths.)
+tokenizer; bucket_by="txt" brings captions of similar length together, so that little of a batch is padding.
+(Tokens that are stored as key.tokens.npy need no function: collate="pad" delivers tokens and their lengths.)
 """
 
 import argparse
@@ -26,7 +26,7 @@ args = parser.parse_args()
 source = ps.Tar(args.path or tiny_data.write_captions(tiny_data.scratch_folder("captions")))
 print(source)
 
-# A token a word: 0 fills up, 1 begins, 2 ends.
+# Each word is a token. Token 0 is padding, 1 begins a caption, 2 ends it.
 words = {"<fill>": 0, "<begin>": 1, "<end>": 2}
 with ps.Loader(source, 256, fields=["txt"]) as texts:
     for captions, in texts:
@@ -35,7 +35,7 @@ with ps.Loader(source, 256, fields=["txt"]) as texts:
 
 
 def to_batch(samples):
-    """From [(image, caption), ...] to a batch of images and one of tokens, filled up to the longest caption."""
+    """Makes a batch of images and one of tokens, padded to the longest caption, from [(image, caption), ...]."""
     images, captions = zip(*samples)
     tokens = [torch.tensor([1, *(words[word] for word in caption.split()), 2]) for caption in captions]
     return torch.stack(images), torch.nn.utils.rnn.pad_sequence(tokens, batch_first=True)
@@ -47,7 +47,7 @@ loader = ps.Loader(source, args.batch_size, fields=["jpg", "txt"], shuffle=True,
 
 
 class Captioner(torch.nn.Module):
-    """A recurrent network that says the next word, begun with what a small network saw."""
+    """A recurrent network that predicts the next word. Its first state comes from a small network for the image."""
 
     def __init__(self, width=64):
         super().__init__()
@@ -63,7 +63,7 @@ class Captioner(torch.nn.Module):
 
 
 torch.manual_seed(0)
-torch.set_num_threads(1)  # a network this small; the cores are for decoding
+torch.set_num_threads(1)  # the network is small, so the cores are for decoding
 model = Captioner()
 optimizer = torch.optim.Adam(model.parameters(), 5e-3)
 

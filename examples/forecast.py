@@ -1,11 +1,11 @@
-"""Learns to forecast weather from a Zarr group: two time steps in, the three after them out.
+"""Learns to forecast weather from a Zarr group: three time steps from the two before them.
 
     python examples/forecast.py                    # makes a small group of its own and learns it
     python examples/forecast.py era5.zarr --variables t2m msl --train 2015 2018 --test 2019 2019
 
-Samples are windows over the time dimension; they come shuffled, but a chunk is read and decoded once for all the
-samples that need it soon. The group may be a URL. Mean and deviation for Normalize are also what
-`penstock statistics GROUP --sample-dim time --select time=2015:2018` prints.
+Samples are windows over the time dimension. They are shuffled, but each chunk is read and decoded once for all samples
+that need it soon. The group may be a URL. `penstock statistics GROUP --sample-dim time --select time=2015:2018` also
+prints the mean and deviation for Normalize.
 """
 
 import argparse
@@ -32,7 +32,7 @@ HISTORY, HORIZON = 2, 3
 
 
 def mean_and_deviation(variable):
-    """Over all values of the years to train on."""
+    """Returns mean and deviation over all values of the years to train on."""
     fields = ps.Zarr(path, variable, "time", select={"time": tuple(args.train)})
     parts = [(values.double().mean(), (values.double() ** 2).mean(), len(values))
              for values in ps.Loader(fields, 32, output="torch")]
@@ -42,7 +42,7 @@ def mean_and_deviation(variable):
 
 
 def windows(dates, **options):
-    """Batches of <variable>_history (batch, 2, lat, lon) and <variable>_horizon (batch, 3, lat, lon), normalised."""
+    """Makes a loader of <variable>_history (batch, 2, lat, lon) and <variable>_horizon (batch, 3, lat, lon)."""
     source = ps.Zarr(path, args.variables, "time", window=(HISTORY, HORIZON), select={"time": tuple(dates)})
     return ps.Loader(source, args.batch_size, output="torch", **options,
                      fields={name: name for name in source.fields},
@@ -55,7 +55,7 @@ train, test = windows(args.train, shuffle=True, seed=0), windows(args.test)
 print(f"{path}: {len(train)} batches to train on, {len(test)} to test")
 
 torch.manual_seed(0)
-torch.set_num_threads(1)  # a network this small; the cores are for decoding
+torch.set_num_threads(1)  # the network is small, so the cores are for decoding
 variables = len(args.variables)
 model = torch.nn.Sequential(
     torch.nn.Conv2d(HISTORY * variables, 32, 5, padding=2, padding_mode="circular"), torch.nn.ReLU(),
@@ -67,7 +67,7 @@ def forecast_loss(batch):
     history = torch.cat([batch[f"{name}_history"] for name in args.variables], 1)
     horizon = torch.cat([batch[f"{name}_horizon"] for name in args.variables], 1)
     now = torch.cat([batch[f"{name}_history"][:, -1:].expand(-1, HORIZON, -1, -1) for name in args.variables], 1)
-    # What is learnt is the change; that nothing changes is what a forecast has to beat.
+    # The network learns the change. A forecast is good if it beats the assumption that nothing changes.
     return (torch.nn.functional.mse_loss(now + model(history), horizon), torch.nn.functional.mse_loss(now, horizon))
 
 

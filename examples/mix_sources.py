@@ -21,12 +21,12 @@ args = parser.parse_args()
 first, second = (ps.Tar(path) for path in args.paths or [
     tiny_data.write_tar(tiny_data.scratch_folder("many"), count=192),
     tiny_data.write_tar(tiny_data.scratch_folder("few"), count=48)])
-# The smaller set comes round more often; `epoch_size` is how many samples we call an epoch.
+# Samples of the smaller set come more often. `epoch_size` is the number of samples per epoch.
 loader = ps.Loader(ps.Mix([first, second], weights=[0.7, 0.3]), args.batch_size, fields=["jpg", "cls"], shuffle=True,
                    epoch_size=256, output="torch", transform=[ps.Resize((32, 32)), ps.Normalize(0.45, 0.25)])
 
 torch.manual_seed(0)
-torch.set_num_threads(1)  # a network this small; the cores are for decoding
+torch.set_num_threads(1)  # the network is small, so the cores are for decoding
 model = torch.nn.Sequential(torch.nn.Conv2d(3, 16, 5, stride=2), torch.nn.ReLU(), torch.nn.AdaptiveMaxPool2d(2),
                             torch.nn.Flatten(), torch.nn.LazyLinear(1000))
 model(torch.zeros(1, 3, 32, 32))

@@ -3,8 +3,8 @@
     python examples/segment.py                     # makes a tiny table with its files and learns it
     python examples/segment.py data/train.csv --size 256
 
-The table has the columns "image" and "mask": paths, relative to its folder. Random crops and flips of the two agree;
-masks are never interpolated, and come as whole numbers.
+The table has the columns "image" and "mask", which are paths relative to its folder. Image and mask get the same random
+crops and flips. Masks are never interpolated, and are delivered as whole numbers.
 """
 
 import argparse
@@ -30,7 +30,7 @@ loader = ps.Loader(source, args.batch_size, shuffle=True, output="torch",
                               "mask": [ps.RandomCrop(args.size), ps.RandomHorizontalFlip()]})
 
 torch.manual_seed(0)
-torch.set_num_threads(1)  # a network this small; the cores are for decoding
+torch.set_num_threads(1)  # the network is small, so the cores are for decoding
 model = torch.nn.Sequential(
     torch.nn.Conv2d(3, 16, 5, padding=2), torch.nn.ReLU(), torch.nn.Conv2d(16, 16, 5, padding=2), torch.nn.ReLU(),
     torch.nn.Conv2d(16, args.classes, 1))

@@ -1,10 +1,10 @@
-"""Finds balls in a volume: learns from random patches, then goes over all of it and puts the result together.
+"""Finds balls in a volume: learns from random patches, then predicts a grid of patches and joins the results.
 
     python examples/segment_volume.py                                    # makes a small volume and learns it
     python examples/segment_volume.py scan.zarr/0 labels.zarr/0 --size 64 64 64 --output found.npy
 
-Volumes are Zarr arrays, .npy files or TIFF stacks, here or on a server. Flips and turns of image and label agree, and
-labels are never interpolated. The patches of the covering grid overlap; where they do, their scores are averaged.
+Volumes are Zarr arrays, .npy files or TIFF stacks, local or on a server. Image and label get the same flips and turns,
+and labels are never interpolated. The patches of the grid overlap, and their scores are averaged there.
 """
 
 import argparse
@@ -32,7 +32,7 @@ if args.image and not args.label:
 if not args.image:
     args.image, args.label = tiny_arrays.write_volume(pathlib.Path(tempfile.mkdtemp(prefix="penstock-")) / "volume")
 
-# A twentieth of each patch, at least, is no background: else most would show nothing.
+# At least a twentieth of each patch is foreground; otherwise most patches would show nothing.
 source = ps.Patches(args.image, args.size, args.patches, labels=args.label, min_foreground=0.05)
 turned = [ps.RandomFlip3D(), ps.RandomRot90()]
 loader = ps.Loader(source, args.batch_size, shuffle=True, seed=0, output="torch", fields=["image", "label"],
@@ -40,7 +40,7 @@ loader = ps.Loader(source, args.batch_size, shuffle=True, seed=0, output="torch"
 print(f"{source.kind}: {len(source)} an epoch")
 
 torch.manual_seed(0)
-torch.set_num_threads(1)  # a network this small; the cores are for decoding
+torch.set_num_threads(1)  # the network is small, so the cores are for decoding
 model = torch.nn.Sequential(
     torch.nn.Conv3d(1, 8, 3, padding=1), torch.nn.ReLU(), torch.nn.Conv3d(8, 8, 3, padding=1), torch.nn.ReLU(),
     torch.nn.Conv3d(8, 1, 1))
@@ -59,7 +59,7 @@ for epoch in range(args.epochs):
     print(f"epoch {epoch}: loss {sum(losses) / len(losses):.4f}, {seen / (time.perf_counter() - began):.0f} patches/s")
 print("waited for:", loader.stats()["bottleneck"])
 
-# All of it, in order: `position` says where each patch begins. The last ones end where the volume does.
+# The grid covers all of the volume, in order. `position` says where each patch begins.
 covering = ps.Patches(args.image, args.size, labels=args.label, overlap=0.5)
 places = torch.cat([positions for positions, in ps.Loader(covering, 256, fields=["position"], output="torch")])
 shape = (places.amax(0) + torch.tensor(args.size)).tolist()

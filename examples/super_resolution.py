@@ -3,9 +3,9 @@
     python examples/super_resolution.py                          # makes some photos of its own
     python examples/super_resolution.py photos --cache-mib 8192  # a folder of yours, however large
 
-A sample is a random crop of a photo, and that crop made small by bicubic interpolation: both come from one decode. The
-cache keeps decoded photos in RAM, and takes no more than it was given. Where they do not all fit, those that came first
-stay, and the second epoch need not decode them. Crops are drawn behind the cache, so the losses of both runs are alike.
+A sample is a random crop of a photo, and the same crop reduced by bicubic interpolation; the photo is decoded once. The
+cache keeps decoded photos in RAM, within the size given. Where they do not all fit, those that came first stay, and the
+second epoch need not decode them. Crops are drawn after the cache, so the losses of both runs are equal.
 """
 
 import argparse
@@ -34,7 +34,7 @@ folder = pathlib.Path(args.path or tiny_data.write_photos(tiny_data.scratch_fold
 
 
 def size_mib():
-    """Of all photos: as they are stored, and decoded. Reads their headers only."""
+    """Returns the MiB of all photos, stored and decoded. It reads only their headers."""
     stored = decoded = 0
     for path in folder.rglob("*"):
         if path.suffix.lower() in (".jpg", ".jpeg", ".png", ".webp"):
@@ -60,7 +60,7 @@ def new_model():
 
 
 def train(loader):
-    """Prints each epoch; returns their seconds."""
+    """Prints each epoch, and returns the seconds of each."""
     model = new_model()
     optimizer = torch.optim.Adam(model.parameters(), 5e-3)
     seconds = []
@@ -95,7 +95,7 @@ cache_mib = max(round(decoded / 2) if args.cache_mib is None else args.cache_mib
 print(f"photos: {stored:.0f} MiB, decoded {decoded:.0f} MiB ({decoded / stored:.1f} times); the cache has {cache_mib} "
       f"MiB, for {min(cache_mib / decoded, 1):.0%} of them")
 
-torch.set_num_threads(1)  # a network this small; the cores are for decoding
+torch.set_num_threads(1)  # the network is small, so the cores are for decoding
 new_model()(torch.zeros(args.batch_size, 3, args.size // args.scale, args.size // args.scale)).sum().backward()  # warm
 rows = []
 for name, mib in (("no cache", 0), (f"{cache_mib} MiB", cache_mib)):

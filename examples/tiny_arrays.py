@@ -1,7 +1,7 @@
-"""Small arrays in the formats that Penstock reads, written in a second: Zarr without the zarr package, volumes.
+"""Writes small arrays in the formats that Penstock reads: Zarr (without the zarr package) and volumes.
 
-Zarr version 2 is a folder with a few lines of JSON, and a file of raw numbers for each chunk: the writer below is so
-short that it may serve as a description of the format. Yours will be compressed; see docs/formats.md.
+Zarr version 2 is a folder with a few lines of JSON, and a file of raw numbers for each chunk. The writer below is so
+short that it can serve as a description of the format. Real arrays are usually compressed; see docs/formats.md.
 """
 
 import json
@@ -11,8 +11,10 @@ import numpy as np
 
 
 def write_zarr_array(folder, values, chunks, dimensions, **attributes):
-    """One array: .zarray says what it is, .zattrs what its dimensions are called, 3.0.0 is the fourth chunk along the
-    first axis. Only chunks that divide the array are written here."""
+    """Writes one array, whose shape must be a multiple of the chunks.
+
+    .zarray describes the array, .zattrs names its dimensions, and 3.0.0 is the fourth chunk along the first axis.
+    """
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True)
     (folder / ".zarray").write_text(json.dumps({
@@ -25,9 +27,9 @@ def write_zarr_array(folder, values, chunks, dimensions, **attributes):
 
 
 def write_weather(folder, days=240):
-    """A group: waves that run east, four times a day, as temperature `t2m` and pressure `msl` over (time, lat, lon).
+    """Writes a group of waves that run east, four steps per day: `t2m` and `msl` over (time, lat, lon).
 
-    `msl` is packed as weather archives do it: whole numbers with scale_factor and add_offset.
+    `msl` is packed as in weather archives: whole numbers with scale_factor and add_offset.
     """
     dice = np.random.default_rng(0)
     steps, lat, lon = days * 4, np.linspace(70, -70, 16, dtype="f4"), np.arange(0, 360, 11.25, dtype="f4")
@@ -52,7 +54,7 @@ def write_weather(folder, days=240):
 
 
 def write_volume(folder, size=(48, 96, 96), balls=14):
-    """image.npy, in which balls are a little brighter than the noise around them, and label.npy, in which they are 1."""
+    """Writes image.npy, in which balls are slightly brighter than the noise, and label.npy, in which they are 1."""
     dice = np.random.default_rng(1)
     label = np.zeros(size, "u1")
     grid = np.ogrid[tuple(slice(extent) for extent in size)]

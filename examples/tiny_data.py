@@ -1,7 +1,7 @@
-"""Small data sets in the formats that Penstock reads, written in a second: no example needs a download.
+"""Writes small data sets in the formats that Penstock reads, so that no example needs a download.
 
 Every picture shows one coloured shape on a noisy background; its class is the shape. All writers are plain
-Python with Pillow, and so short that they may serve as a description of the formats.
+Python with Pillow, and so short that they can serve as a description of the formats.
 """
 
 import csv
@@ -23,7 +23,7 @@ def scratch_folder(name):
 
 
 def draw(shape, side=64, seed=0):
-    """An image of the shape somewhere on noise, the mask that has it, and where its middle is."""
+    """Returns an image of the shape on noise, its mask, and the position of its middle."""
     dice = random.Random(f"{shape} {seed}")
     image = Image.frombytes("RGB", (side, side), bytes(90 + dice.randrange(60) for _ in range(side * side * 3)))
     mask = Image.new("L", (side, side))
@@ -48,15 +48,15 @@ def encoded(image, format):
 
 
 def pictures(count):
-    """(name, label, JPEG) of `count` pictures, class after class."""
+    """Yields (name, label, JPEG) of `count` pictures, class after class."""
     for label, shape in enumerate(CLASSES):
         for i in range(label, count, len(CLASSES)):
             yield f"{shape}_{i:04}", label, encoded(draw(shape, seed=i)[0], "JPEG")
 
 
-# -- classification: one folder a class, tar shards, TFRecord shards ------------------------------
-# The shards hold the samples in the order of the folder, so that all three train alike. Shards of your own are best
-# written in random order.
+# -- classification: one folder per class, tar shards, TFRecord shards ----------------------------
+# The shards hold the samples in the order of the folder, so that training is the same with all three. Your
+# own shards are best written in random order.
 
 
 def write_folder(folder, count=192):
@@ -68,7 +68,7 @@ def write_folder(folder, count=192):
 
 
 def write_tar(folder, count=192, shards=3):
-    """Files of one sample stand together and share the name up to the first dot."""
+    """Writes tar shards, in which the files of one sample are adjacent and share the name up to the first dot."""
     samples = [{"key": name, "jpg": jpeg, "cls": str(label)} for name, label, jpeg in pictures(count)]
     return write_tar_shards(folder, samples, shards)
 
@@ -94,7 +94,7 @@ def write_tar_shards(folder, samples, shards):
 
 
 def write_tfrecord(folder, count=192, shards=3):
-    """Records of tf.train.Example with the features that TensorFlow's own ImageNet scripts write."""
+    """Writes records of tf.train.Example with the features that TensorFlow's own ImageNet scripts write."""
     folder.mkdir(parents=True, exist_ok=True)
     for shard, part in enumerate(parts(list(pictures(count)), shards)):
         with open(folder / f"train-{shard:05}-of-{shards:05}", "wb") as file:
@@ -105,13 +105,13 @@ def write_tfrecord(folder, count=192, shards=3):
 
 
 def framed(data):
-    """A TFRecord: length, its checksum, data, its checksum."""
+    """Returns a TFRecord: length, checksum of the length, data, checksum of the data."""
     length = struct.pack("<Q", len(data))
     return length + struct.pack("<I", masked_crc(length)) + data + struct.pack("<I", masked_crc(data))
 
 
 def example(features):
-    """A serialised tf.train.Example; values are bytes, or whole numbers from 0."""
+    """Returns a serialised tf.train.Example. Values are bytes, or whole numbers from 0."""
     entries = b""
     for name, value in features.items():
         if isinstance(value, bytes):
@@ -135,7 +135,7 @@ def varint(value):
 
 
 def masked_crc(data):
-    """CRC-32C, turned round as TFRecord has it."""
+    """Returns the CRC-32C, masked (rotated, plus a constant) as TFRecord has it."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc = CRC_TABLE[(crc ^ byte) & 255] ^ crc >> 8
@@ -156,7 +156,7 @@ CRC_TABLE = [crc_of_byte(value) for value in range(256)]
 
 
 def write_photos(folder, count=72, size=(1600, 1200)):
-    """JPEGs of overlapping shapes with the grain of a camera, which is what makes them slow to decode."""
+    """Writes JPEGs of overlapping shapes with the grain of a camera, which makes them slow to decode."""
     folder.mkdir(parents=True, exist_ok=True)
     width, height = size
     for i in range(count):
@@ -176,7 +176,7 @@ def write_photos(folder, count=72, size=(1600, 1200)):
 
 
 def write_masks(folder, count=96):
-    """image/*.jpg, mask/*.png whose values are 0 (nothing) to 3, and train.csv that names them."""
+    """Writes image/*.jpg, mask/*.png with values from 0 (background) to 3, and train.csv, which names them."""
     for name in ("image", "mask"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     with open(folder / "train.csv", "w", newline="") as file:
@@ -194,7 +194,7 @@ def write_masks(folder, count=96):
 
 
 def write_captions(folder, count=192, shards=2):
-    """key.jpg, key.txt with a caption of two to nine words, key.json with where the shape is."""
+    """Writes key.jpg, key.txt with a caption of two to nine words, and key.json with the position of the shape."""
     samples = []
     for i in range(count):
         shape = list(CLASSES)[i % len(CLASSES)]

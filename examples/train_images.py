@@ -4,7 +4,7 @@
     python examples/train_images.py --from tar                   # the same pictures in tar shards
     python examples/train_images.py /data/imagenet/train --size 224 --batch-size 256
 
-A run that was stopped goes on where it stood, in the middle of an epoch, with the same samples:
+A run that was stopped continues in the middle of an epoch, with the same samples:
 
     python examples/train_images.py --checkpoint run.pt --stop-after 10
     python examples/train_images.py --checkpoint run.pt
@@ -17,7 +17,6 @@ import time
 import torch
 
 import penstock as ps
-
 import tiny_data
 
 WRITERS = {"folder": tiny_data.write_folder, "tar": tiny_data.write_tar, "tfrecord": tiny_data.write_tfrecord}
@@ -53,7 +52,7 @@ validation = ps.Loader(held_back, args.batch_size, fields=fields, output="torch"
                        transform=[ps.Resize(args.size * 8 // 7), ps.CenterCrop(args.size), ps.Normalize(MEAN, STD)])
 
 torch.manual_seed(args.seed)
-torch.set_num_threads(1)  # a network this small; the cores are for decoding
+torch.set_num_threads(1)  # the network is small, so the cores are for decoding
 model = torch.nn.Sequential(
     torch.nn.Conv2d(3, 16, 5, stride=2), torch.nn.ReLU(), torch.nn.Conv2d(16, 32, 3, stride=2), torch.nn.ReLU(),
     torch.nn.AdaptiveAvgPool2d(4), torch.nn.Flatten(), torch.nn.Linear(512, classes))

@@ -41,8 +41,11 @@ CoordinateLabel label_of(const nb::handle& label) {
                         nb::cast<std::string>(parts[2])};
 }
 
+// What selections.py makes of an argument: a word that says what the rest is.
+using Parts = nb::typed<nb::tuple, nb::any, nb::ellipsis>;
+
 // ("value", label), ("list", labels) or ("range", from, to, step), whose ends may be None.
-Selection selection_of(const nb::tuple& parts) {
+Selection selection_of(const Parts& parts) {
   const auto kind = nb::cast<std::string>(parts[0]);
   if (kind == "value") return label_of(parts[1]);
   if (kind == "list") {
@@ -65,7 +68,7 @@ MissingChunk missing_of(const std::string& missing) {
 }
 
 // ("value", position), ("list", positions), ("mask", booleans) or ("range", first, end, step).
-Positions positions_of(const nb::tuple& parts) {
+Positions positions_of(const Parts& parts) {
   const auto kind = nb::cast<std::string>(parts[0]);
   if (kind == "value") return nb::cast<std::int64_t>(parts[1]);
   if (kind == "list") return nb::cast<std::vector<std::int64_t>>(parts[1]);
@@ -81,8 +84,8 @@ Positions positions_of(const nb::tuple& parts) {
 SourceHandle open_zarr_source(const std::vector<nb::bytes>& uris, std::vector<std::string> variables,
                               std::variant<std::string, int> sample_dim, std::vector<std::int64_t> history,
                               std::vector<std::int64_t> horizon,
-                              const std::vector<std::pair<std::string, nb::tuple>>& select,
-                              const std::vector<std::pair<std::string, nb::tuple>>& isel, bool allow_gaps,
+                              const std::vector<std::pair<std::string, Parts>>& select,
+                              const std::vector<std::pair<std::string, Parts>>& isel, bool allow_gaps,
                               std::string stack, bool decode_cf, const std::variant<std::string, double>& nan,
                               const std::string& missing, std::vector<std::string> headers,
                               std::uint64_t memory) {

@@ -15,7 +15,7 @@ struct Owner {
   pid_t process;
 };
 
-// In a forked child the loader's locks may be in any state: there the memory is left alone.
+// In a forked child the locks of the loader may be in any state, so the memory is not given back there.
 void release_owner(void* pointer) noexcept {
   auto* owner = static_cast<Owner*>(pointer);
   if (owner->process == getpid()) delete owner;
@@ -81,7 +81,7 @@ Result<OwnedArray> array_from_python(nb::handle value) {
   out.spec.dtype = *dtype;
   for (std::size_t i = 0; i < view.ndim(); ++i)
     out.spec.shape.push_back(static_cast<std::int64_t>(view.shape(i)));
-  // ascontiguousarray makes a number into an array of one.
+  // ascontiguousarray has made an array of shape (1,) from a bare number.
   if (nb::cast<int>(nb::module_::import_("numpy").attr("ndim")(value)) == 0) out.spec.shape.clear();
   auto* kept = new nb::object(array);
   out.data = std::shared_ptr<const void>(view.data(), [kept](const void*) {

@@ -11,12 +11,12 @@
 
 namespace penstock::python {
 
-// A writable array over `data` that keeps `owner` alive: NumPy's own, or an object with
-// __dlpack__ for everybody else.
+// Return a writable array over `data` that keeps `owner` alive: an array of NumPy, or an object with
+// __dlpack__ for other libraries.
 nanobind::object numpy_array(void* data, const ArraySpec& spec, std::shared_ptr<void> owner);
 nanobind::object dlpack_array(void* data, const ArraySpec& spec, std::shared_ptr<void> owner);
 
-// What a user's function returned; the GIL is held.
+// Reads the array that a function of the user returned. The caller holds the GIL.
 Result<OwnedArray> array_from_python(nanobind::handle value);
 
 }  // namespace penstock::python

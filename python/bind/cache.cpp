@@ -53,7 +53,7 @@ nb::dict tiers_dict(const std::vector<TierState>& tiers) {
 void bind_cache(nb::module_& m) {
   nb::class_<CacheHandle>(m, "CacheHandle", "The engine's cache; penstock.Cache wraps it.")
       .def("tiers",
-           [](const CacheHandle& handle) {
+           [](const CacheHandle& handle) -> nb::typed<nb::dict, nb::str, nb::typed<nb::dict, nb::str, nb::any>> {
              return tiers_dict(handle.cache ? handle.cache->tiers() : std::vector<TierState>());
            })
       .def("close",

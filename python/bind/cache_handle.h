@@ -1,4 +1,4 @@
-// The cache as Python sees it. Its warnings come from any thread, and wait here until one of Python's asks.
+// The cache as Python sees it, and its warnings. Any thread of the engine may add a warning; Python takes them.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,6 +13,7 @@
 
 namespace penstock::python {
 
+// Thread-safe.
 class Warnings {
  public:
   void add(const std::string& message) {

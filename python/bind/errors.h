@@ -1,4 +1,4 @@
-// Error values become Python exceptions here and nowhere else.
+// Turns error values into Python exceptions. No other file does.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,8 +9,8 @@
 
 namespace penstock::python {
 
-// Raises the exception of penstock.errors that fits the code. What the user's own function raised is its
-// __cause__; one that is no Exception (KeyboardInterrupt, SystemExit) is raised itself.
+// Raises the exception of penstock.errors that fits the code. An exception of the user's own function becomes
+// its __cause__, except that KeyboardInterrupt and SystemExit are raised themselves.
 [[noreturn]] void raise(const Error& error);
 
 template <typename T>
@@ -19,13 +19,14 @@ T value_or_raise(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-// For Error::cause: the exception with its traceback. Any thread may drop it, at the interpreter's end too.
+// Returns the exception with its traceback, for Error::cause. Any thread may destroy it, also while the
+// interpreter ends.
 std::shared_ptr<const void> cause_of(const nanobind::python_error& error);
 
-// File names are bytes: what is not UTF-8 comes as os.fsdecode would give it.
+// Returns the name of a file as os.fsdecode does: bytes that are not UTF-8 are escaped.
 nanobind::str file_text(const std::string& text);
 
-// (code name, message, uri, offset, length, sample), as penstock.errors and stats() want it.
+// Returns the dict that penstock/stats.py declares as ErrorRecord.
 nanobind::dict error_dict(const Error& error);
 
 }  // namespace penstock::python

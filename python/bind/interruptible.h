@@ -1,4 +1,4 @@
-// Long work of the engine on behalf of Python: other threads run meanwhile, and Ctrl-C ends it.
+// Runs long work of the engine for Python. Other threads run meanwhile, and Ctrl-C ends the work.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,8 +11,8 @@
 
 namespace penstock::python {
 
-// Called without the GIL. What a signal handler raised meanwhile is still set afterwards: see
-// raise_interruption().
+// Call it without the GIL. An exception that a signal handler raised meanwhile is still set afterwards; then
+// call raise_interruption().
 template <typename Work>
 std::invoke_result_t<Work> look_for_signals(Work work) {
   Interruption interruption([] {
@@ -27,7 +27,7 @@ inline void raise_interruption() {
   if (PyErr_Occurred()) throw nanobind::python_error();
 }
 
-// Called with the GIL, which it gives up while it works.
+// Call it with the GIL, which it releases while it works.
 template <typename Work>
 std::invoke_result_t<Work> run_interruptibly(Work work) {
   auto result = [&] {
@@ -38,8 +38,8 @@ std::invoke_result_t<Work> run_interruptibly(Work work) {
   return result;
 }
 
-// For the engine's `progress`: false stops the work, and what `callback` raised is raised when it has ended.
-// `callback` is borrowed.
+// Makes the engine's `progress` from a Python function, which must outlive it. An exception stops the work and
+// is raised when the work has ended.
 inline std::function<bool(std::uint64_t)> progress_of(const nanobind::object& callback) {
   if (callback.is_none()) return {};
   return [&callback](std::uint64_t done) {

@@ -15,8 +15,8 @@ using namespace nb::literals;
 namespace penstock::python {
 namespace {
 
-// "KeyError: 'x' (line 12 of train.py, in shrink)". Whatever the exception does when it is printed,
-// nothing may leave this function: workers have nobody above them.
+// Describes an exception: "KeyError: 'x' (line 12 of train.py, in shrink)". Printing it may fail in turn, but no
+// exception may leave this function, because nothing above a worker would catch it.
 std::string describe(const nb::python_error& error) noexcept try {
   const nb::object value = nb::borrow(error.value());
   std::string text = nb::cast<std::string>(nb::handle(error.type()).attr("__name__"));
@@ -43,7 +43,7 @@ nb::object to_python(const MapValue& value) {
     case MapValue::Kind::kJson: return json().attr("loads")(file_text(value.text));
     case MapValue::Kind::kBytes: return nb::bytes(value.text.data(), value.text.size());
   }
-  // Memory that is only lent for the call is copied: the function may keep what it gets, or write to it.
+  // The function may keep its argument or write to it, so memory that is lent for the call alone is copied.
   auto owner = std::const_pointer_cast<void>(value.array.data);
   const bool is_lent = owner.use_count() == 0;
   const nb::object array = numpy_array(owner.get(), value.array.spec, is_lent ? nullptr : owner);
@@ -78,7 +78,7 @@ Result<std::vector<MapValue>> MapFunction::operator()(std::vector<MapValue> valu
   try {
     return call(std::move(values), draws);
   } catch (const nb::python_error& error) {
-    // Ctrl-C and exit() are meant for the program; they are no trouble with this sample.
+    // Ctrl-C and exit() are meant for the program; they are no error of this sample.
     const ErrorCode code = error.matches(PyExc_Exception) ? ErrorCode::kCallback : ErrorCode::kStopped;
     return std::unexpected(Error{code, "Map raised " + describe(error), {}, false, cause_of(error)});
   } catch (const std::exception& error) {
@@ -116,7 +116,7 @@ Result<std::vector<MapValue>> MapFunction::read_returned(nb::handle returned,
     return values;
   }
   if (values.size() == 1) {
-    // A tuple of one is what its siblings with several fields return.
+    // Like a Map over several fields, one that names a single field may return a tuple.
     const bool is_tuple = !fields_.empty() && nb::isinstance<nb::tuple>(returned) && nb::len(returned) == 1;
     PENSTOCK_CHECK(put(0, is_tuple ? nb::object(returned[0]) : nb::borrow(returned)));
     return values;
@@ -134,7 +134,7 @@ Result<std::vector<MapValue>> MapFunction::read_returned(nb::handle returned,
   return values;
 }
 
-// JSON stays JSON and text stays text, unless the function made an array of it.
+// JSON remains JSON and text remains text, unless the function returns an array.
 Result<MapValue> MapFunction::read_value(std::size_t field, nb::handle value, MapValue::Kind before) const {
   if (!fields_.empty() && !is_array(value)) {
     if (before == MapValue::Kind::kJson)

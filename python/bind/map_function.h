@@ -1,4 +1,4 @@
-// The user's Python functions, as worker threads call them.
+// Functions of the user, which worker threads call.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,11 +10,11 @@
 
 namespace penstock::python {
 
-// A Python function that worker threads may call and drop. It takes the GIL for itself. An exception becomes
-// an Error that carries it as its cause.
+// A Python function that any thread may call and destroy. It acquires the GIL by itself. An exception becomes
+// an Error that has it as its cause.
 class MapFunction {
  public:
-  // `fields`: as Map has them. `wants_generator`: the last argument is a numpy.random.Generator.
+  // `fields` are those of Map. With `wants_generator`, the last argument is a numpy.random.Generator.
   MapFunction(nanobind::object function, std::vector<std::string> fields, bool wants_generator);
   MapFunction(const MapFunction&) = delete;
   ~MapFunction();
@@ -23,7 +23,7 @@ class MapFunction {
 
  private:
   Result<std::vector<MapValue>> call(std::vector<MapValue> values, const MapDraws& draws) const;
-  // `values` with what was returned in place of what the function got.
+  // Returns `values`, in which the returned values replace the arguments of the function.
   Result<std::vector<MapValue>> read_returned(nanobind::handle returned, std::vector<MapValue> values) const;
   Result<MapValue> read_value(std::size_t field, nanobind::handle value, MapValue::Kind before) const;
   std::string name_of(std::size_t field) const;

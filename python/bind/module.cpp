@@ -1,14 +1,15 @@
 #include "bind.h"
 
 NB_MODULE(_core, module) {
-  // A traceback that is still held at exit is no leak of ours, and users cannot mend it.
+  // nanobind would report objects that a traceback holds at exit as leaks, which users cannot mend.
   nanobind::set_leak_warnings(false);
   module.doc() = "The engine of penstock. Users import penstock.";
-  module.attr("__version__") = PENSTOCK_VERSION;
+  module.attr("version") = PENSTOCK_VERSION;
   penstock::python::bind_transforms(module);
   penstock::python::bind_sources(module);
   penstock::python::bind_array_sources(module);
   penstock::python::bind_statistics(module);
   penstock::python::bind_cache(module);
+  penstock::python::bind_loader_options(module);
   penstock::python::bind_loader(module);
 }

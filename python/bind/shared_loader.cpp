@@ -12,9 +12,9 @@ namespace {
 
 constexpr auto kOthersComeBack = std::chrono::milliseconds(1);
 
-// Held here as well as by Python's object, because an object that the garbage collector is busy with is
-// out of Python's sight while its workers still run. Guarded by the GIL. Never destroyed: it may hold
-// loaders whose process was left by fork.
+// All open loaders, guarded by the GIL. Python's object alone would not do: while the garbage collector destroys
+// the object, Python cannot find it, but its workers still run. The set is never destroyed, because it may hold
+// loaders of the parent of a forked child.
 std::unordered_set<SharedLoaderPtr>& open_loaders() {
   static auto& all = *new std::unordered_set<SharedLoaderPtr>;
   return all;
@@ -34,7 +34,7 @@ SharedLoaderPtr share_loader(std::unique_ptr<Loader> loader) {
 }
 
 void drop_loader(SharedLoaderPtr loader) {
-  if (loader->abandoned()) return;  // still held by open_loaders(), for ever
+  if (loader->abandoned()) return;  // open_loaders() keeps it for ever
   if (!Loader::is_worker_thread()) {
     {
       nb::gil_scoped_release release;
@@ -43,7 +43,7 @@ void drop_loader(SharedLoaderPtr loader) {
     open_loaders().erase(loader);
     return;
   }
-  // Garbage was collected inside a Map: a worker cannot wait for itself, another thread can.
+  // Python collected garbage inside a Map. A worker cannot wait for itself, but another thread can.
   ++closing_elsewhere;
   open_loaders().erase(loader);
   std::thread([loader = std::move(loader)]() mutable {

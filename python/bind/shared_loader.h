@@ -1,5 +1,5 @@
-// A loader that Python threads share, and the list of those that are open: the interpreter must not end
-// while a worker may still call into it.
+// A loader that Python threads share, and the list of all open loaders. The interpreter must not end while a
+// worker of one of them may still call into it.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,7 +13,7 @@
 
 namespace penstock::python {
 
-// Waits without the GIL. The engine's loader is thread-safe.
+// Releases the GIL while the engine works. Any thread may call it.
 class SharedLoader {
  public:
   explicit SharedLoader(std::unique_ptr<Loader> loader) : loader_(std::move(loader)) {}
@@ -27,11 +27,11 @@ class SharedLoader {
     return function(*loader_);
   }
 
-  // Without the GIL. Also lets other threads come back from waiting: one that still waits for the GIL
+  // Call it without the GIL. It waits until other threads have left use(): a thread that still waits for the GIL
   // when the interpreter ends would be killed in the middle of C++.
   void close();
 
-  // In a forked child the workers do not exist: nothing of the loader may be touched, not even to
+  // For a forked child, in which the workers do not exist. From now on nothing touches the loader, not even to
   // destroy it.
   void abandon() { abandoned_ = true; }
   bool abandoned() const { return abandoned_; }
@@ -44,18 +44,19 @@ class SharedLoader {
   };
 
   std::unique_ptr<Loader> loader_;
-  std::atomic<int> users_ = 0;  // inside use(), GIL and all
-  bool abandoned_ = false;      // under the GIL
+  std::atomic<int> users_ = 0;  // threads inside use()
+  bool abandoned_ = false;      // guarded by the GIL
 };
 
 using SharedLoaderPtr = std::shared_ptr<SharedLoader>;
 
-// All under the GIL.
+// The caller of each of these holds the GIL.
 SharedLoaderPtr share_loader(std::unique_ptr<Loader> loader);
-// The last that Python says of it: closes it, by another thread where this one is a worker of it.
+// Closes the loader when Python no longer refers to it. A worker of the loader leaves that to another thread.
 void drop_loader(SharedLoaderPtr loader);
-// When the interpreter ends: returns when no worker of any loader is left.
+// Returns when no loader has a worker any more. Called when the interpreter ends.
 void close_all_loaders();
+// Abandons all loaders of the parent process, in a forked child.
 void abandon_all_loaders();
 
 }  // namespace penstock::python

@@ -19,7 +19,7 @@ using namespace nb::literals;
 namespace penstock::python {
 namespace {
 
-constexpr std::uint64_t kSamplesPerLook = 1 << 16;  // between two looks for Ctrl-C
+constexpr std::uint64_t kSamplesPerLook = 1 << 16;  // between two checks for Ctrl-C
 
 std::vector<std::string> texts_of(const std::vector<nb::bytes>& names) {
   std::vector<std::string> texts;
@@ -28,7 +28,7 @@ std::vector<std::string> texts_of(const std::vector<nb::bytes>& names) {
   return texts;
 }
 
-// `is_list`: several were given, if only one; a .npy file is one sample then.
+// `is_list`: the caller gave a list of paths, perhaps of length one. A .npy file in a list is one sample.
 SourceHandle open(const std::vector<nb::bytes>& uris, bool is_list, const std::string& kind, const nb::bytes& masks,
                   const nb::bytes& root, std::vector<std::pair<std::string, std::string>> columns,
                   std::map<std::string, std::string> field_kinds, const std::string& delimiter, bool verify,
@@ -63,21 +63,21 @@ SourceHandle open(const std::vector<nb::bytes>& uris, bool is_list, const std::s
   });
 }
 
-// Every sample's value of an integer field that the index holds; None where it has to be read.
-nb::object index_integers(const SourceHandle& self, std::size_t field) {
+// Returns every sample's value of an integer field, or None where the index does not hold the values.
+std::optional<nb::typed<nb::list, int>> index_integers(const SourceHandle& self, std::size_t field) {
   const Source& source = *self.source;
   if (field >= source.fields().size()) throw nb::index_error("no such field");
   const FieldInfo& info = source.fields()[field];
-  if (info.form != FieldForm::kIndex || info.kind != FieldKind::kInteger) return nb::none();
+  if (info.form != FieldForm::kIndex || info.kind != FieldKind::kInteger) return std::nullopt;
   nb::list out;
   for (std::uint64_t sample = 0; sample < source.size(); ++sample) {
     if (sample % kSamplesPerLook == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
     const IndexValue value = source.value(sample, field);
     const auto* integer = std::get_if<std::int64_t>(&value);
-    if (integer == nullptr) return nb::none();
+    if (integer == nullptr) return std::nullopt;
     out.append(*integer);
   }
-  return out;
+  return nb::typed<nb::list, int>(out);
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ void bind_sources(nb::module_& m) {
              return out;
            })
       .def("classes",
-           [](const SourceHandle& self) {
+           [](const SourceHandle& self) -> nb::typed<nb::list, nb::str> {
              nb::list out;
              for (const std::string& name : self.source->classes()) out.append(file_text(name));
              return out;

@@ -1,4 +1,4 @@
-// What Python holds of a source.
+// The source as Python sees it.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,15 +11,15 @@
 
 namespace penstock::python {
 
-// nanobind holds shared_ptr<T> of non-const T; the source stays immutable behind it.
+// nanobind cannot hold a shared_ptr to a const object, which SourcePtr is.
 struct SourceHandle {
   SourcePtr source;
 };
 
-// Paths come as bytes: they need not be text.
+// Paths are bytes, because they need not be text.
 inline std::string text_of(const nanobind::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
-// Opening may wait for a slow disk or server: others run meanwhile, and Ctrl-C ends it.
+// Opening may wait for a slow disk or server. Other threads run meanwhile, and Ctrl-C ends the opening.
 template <typename Open>
 SourceHandle open_without_gil(Open open) {
   return {value_or_raise(run_interruptibly(std::move(open)))};

@@ -14,9 +14,10 @@ using namespace nb::literals;
 namespace penstock::python {
 namespace {
 
-// The numbers come as the JSON text that the command line prints, so that there is one account of them.
-nb::dict measure_source(nb::handle source, std::vector<std::string> fields, unsigned threads,
-                        std::uint64_t memory_bytes, const nb::object& progress) {
+// The numbers are the JSON text that the command line prints, so that both always agree.
+nb::typed<nb::dict, nb::str, nb::any> measure_source(nb::handle source, std::vector<std::string> fields,
+                                                     unsigned threads, std::uint64_t memory_bytes,
+                                                     const nb::object& progress) {
   const SourcePtr opened = nb::cast<SourceHandle&>(source).source;
   VisitOptions options;
   options.fields = std::move(fields);

@@ -9,18 +9,19 @@ import inspect
 import math
 import operator
 import os
-from typing import Any, Callable, Iterable, Iterator, Mapping, ParamSpec, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ParamSpec, TypeVar
+
+from .errors import UsageError
+from .http import redacted
 
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 Class = TypeVar("Class", bound=type)
 
-from .errors import UsageError
-from .http import redacted
-
 
 def whole_number(name: str, value: Any, least: int | None = None, most: int = 2**63 - 1) -> int:
-    """A Python integer, or anything that is one (NumPy's integers, but not True, 3.0 or "3")."""
+    """Checks a whole number: an int, or an integer of NumPy, but not True, 3.0 or "3"."""
     if isinstance(value, bool):
         raise TypeError(f"{name}={value!r}: wants a whole number")
     try:
@@ -35,7 +36,7 @@ def whole_number(name: str, value: Any, least: int | None = None, most: int = 2*
 
 
 def any_number(name: str, value: Any) -> float:
-    """A number, infinity and not-a-number included."""
+    """Checks a number, which may be infinite or not-a-number."""
     if isinstance(value, (bool, str, bytes)):
         raise TypeError(f"{name}={shown(value)}: wants a number")
     try:
@@ -47,7 +48,7 @@ def any_number(name: str, value: Any) -> float:
 
 
 def number(name: str, value: Any, least: float = -math.inf, most: float = math.inf) -> float:
-    """A finite number."""
+    """Checks a finite number within limits."""
     result = any_number(name, value)
     if not math.isfinite(result):
         raise ValueError(f"{name}={value!r}: wants a finite number")
@@ -58,18 +59,21 @@ def number(name: str, value: Any, least: float = -math.inf, most: float = math.i
 
 
 def flag(name: str, value: Any) -> bool:
-    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):  # NumPy has a type of its own
+    """Checks a boolean."""
+    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):  # NumPy has its own type
         return bool(value)
     raise TypeError(f"{name}={shown(value)}: wants True or False")
 
 
 def text(name: str, value: Any, meaning: str = "a string") -> str:
+    """Checks a str."""
     if not isinstance(value, str):
         raise TypeError(f"{name}={shown(value)}: wants {meaning}")
     return str(value)
 
 
 def path(name: str, value: Any) -> str:
+    """Checks a path, and expands "~"."""
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if not isinstance(value, str):
@@ -78,7 +82,7 @@ def path(name: str, value: Any) -> str:
 
 
 def text_mapping(name: str, value: Any) -> dict[str, str]:
-    """A dict from names to texts; None is an empty one."""
+    """Checks a dict from names to texts. None is an empty dict."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -90,7 +94,7 @@ def text_mapping(name: str, value: Any) -> dict[str, str]:
 
 
 def choice(name: str, value: Any, choices: Iterable[str]) -> str:
-    """One of a few words; the message names the nearest."""
+    """Checks that a value is one of a few words. The message names the nearest."""
     known = list(choices)
     if isinstance(value, str) and value in known:
         return str(value)
@@ -103,7 +107,7 @@ def choice(name: str, value: Any, choices: Iterable[str]) -> str:
 
 @contextlib.contextmanager
 def plain_type_errors(function: str) -> Iterator[None]:
-    """Replaces the engine's list of C++ signatures by a sentence, for arguments that no check has named before."""
+    """Replaces the engine's list of C++ signatures by a sentence, for arguments that no other check covers."""
     try:
         yield
     except TypeError as error:
@@ -116,9 +120,12 @@ def plain_type_errors(function: str) -> Iterator[None]:
 
 def checked_keywords(function: Callable[Parameters, Returned], name: str | None = None,
                      message: Callable[[str, list[str]], str] | None = None) -> Callable[Parameters, Returned]:
-    """The function; a keyword that it does not have is an error that names the nearest one.
+    """Decorates a function so that a keyword that it does not have is an error, which names the nearest one.
 
-    `message` writes another text of that error, from the keyword and those that are known.
+    Args:
+        function: The function.
+        name: The name that the message gives to it. The default is its own name.
+        message: Makes another message from the unknown keyword and the list of known keywords.
     """
     parameters = inspect.signature(function).parameters
     known = [one for one, parameter in parameters.items()
@@ -139,29 +146,29 @@ def checked_keywords(function: Callable[Parameters, Returned], name: str | None 
 
 
 def checked_class(cls: Class) -> Class:
-    """The class; a keyword that it does not take is an error that names the nearest one."""
+    """Decorates a class so that a keyword that it does not take is an error, which names the nearest one."""
     made_by: Any = cls
     made_by.__init__ = checked_keywords(made_by.__init__, cls.__name__)
     return cls
 
 
 def is_sequence(value: Any) -> bool:
-    """Lists, tuples, arrays and tensors with at least one axis; no text, no mapping, no set."""
+    """Tells whether a value is a list, tuple, array or tensor with at least one axis, and no text, mapping or set."""
     return (hasattr(value, "__len__") and hasattr(value, "__getitem__") and not isinstance(value, (str, bytes))
             and not hasattr(value, "keys") and getattr(value, "ndim", 1) != 0)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question to put behind a message, or nothing where no name is near."""
+    """Returns a question to append to a message, or "" where no name is near."""
     by_lower_case = {one.lower(): one for one in known}
     near = difflib.get_close_matches(name.lower(), by_lower_case, 1)
     return f"; did you mean {by_lower_case[near[0]]!r}?" if near else ""
 
 
 def shown(value: Any) -> str:
-    """The value's repr without secrets of URLs, cut to a length that a message can carry."""
+    """Returns the repr of a value for a message: without secrets of URLs, and not too long."""
     try:
         result = redacted(repr(value))
-    except Exception:  # a foreign class may fail to print itself; the message still has to name it
+    except Exception:  # the repr of a class of the user may fail; the message must still name it
         result = f"<{type(value).__name__}>"
     return result if len(result) <= 80 else result[:77] + "..."

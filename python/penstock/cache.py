@@ -1,4 +1,4 @@
-"""The Cache: what samples are made from, kept in memory and on disk under a budget that holds."""
+"""The Cache: keeps samples in memory and on disk between epochs."""
 
 from __future__ import annotations
 
@@ -6,37 +6,53 @@ import atexit
 import logging
 import os
 import weakref
-from typing import Any, Union
+from typing import Any, Literal, cast
 
 from . import _core
 from .arguments import checked_class
 from .sizes import parse_bytes
+from .stats import TierState
 
 log = logging.getLogger("penstock")
 
 
 @checked_class
 class Cache:
-    """Keeps what loaders read and decode: ``ps.Loader(..., cache=ps.Cache(ram="8GiB", disk="/scratch/c:200GiB"))``.
+    """Keeps samples between epochs, in memory that all processes of a machine share and on disk.
 
-    ``ram``: memory of the node. Processes of one user that read the same data with the same first steps share
-    it; it goes away with the last of them. ``disk``: a folder and a size; what is there is found again by the
-    next run. Once all samples are in memory or on disk, those in memory are copied to spare room on disk, in the
-    background and as long as the Cache is open. What comes first stays: a loader that visits every sample once an epoch then hits as often as
-    any cache of that size can. What does not fit is read as if there were no cache.
+    The cache never evicts: entries that came first stay. A loader that visits every sample once per epoch then hits as
+    often as any cache of that size can. What does not fit is read as if there were no cache.
 
-    One Cache may serve several loaders (training and validation). ``cache="8GiB"`` is short for
-    ``Cache(ram="8GiB")``. ``policy="lru"`` throws out what was unused longest instead: for comparison, in
-    memory alone.
+    Processes of one user that read the same data with the same first transforms share the memory, which is freed with
+    the last of them. What is on disk serves the next run. Once all samples are in memory or on disk, those in memory
+    are copied to free space on disk, in the background, as long as the Cache is open.
 
-    Each entry knows the version of the object that it was made from: size, time and inode of a file, ETag or
-    Last-Modified of an object on a server. Before an entry is used, the object is looked at again, a file once per
-    epoch, an object on a server once per loader, and what has changed is read anew. ``revalidate=False`` saves that:
-    for data that never change. A server that says no version has its objects cached in memory alone.
+    Each entry knows the version of the file or object that it was made from: size, time and inode of a file, ETag or
+    Last-Modified of an object on a server. Before an entry is used, the version is compared, once per epoch for a
+    file and once per loader for an object on a server, and what has changed is read again. Objects of a server that
+    gives no version are cached in memory only.
+
+    One Cache may serve several loaders (training and validation), and any thread may use it. ``cache="8GiB"`` of a
+    Loader is short for ``Cache(ram="8GiB")``.
+
+    Args:
+        ram: The memory to use, for example "8GiB".
+        disk: A folder and a size, for example "/scratch/cache:200GiB".
+        policy: "keep" never evicts. "lru" evicts the entry that was unused longest; it is for comparison, and in memory
+            only.
+        revalidate: Whether versions are compared. False saves that, for data that never change.
+
+    Raises:
+        ValueError: A size cannot be read, or neither `ram` nor `disk` is given.
+
+    Example:
+        >>> cache = ps.Cache(ram="8GiB", disk="/scratch/cache:200GiB")
+        >>> train = ps.Loader("data/train", cache=cache)
+        >>> validation = ps.Loader("data/val", cache=cache)
     """
 
-    def __init__(self, ram: Union[int, str, None] = None, disk: str | None = None, *, policy: str = "keep",
-                 revalidate: bool = True):
+    def __init__(self, ram: int | str | None = None, disk: str | None = None, *,
+                 policy: Literal["keep", "lru"] = "keep", revalidate: bool = True) -> None:
         if not isinstance(revalidate, bool):
             raise TypeError(f"revalidate={revalidate!r}: wants True or False")
         folder, size = _folder_and_size(disk) if disk is not None else ("", 0)
@@ -48,14 +64,12 @@ class Cache:
         self._is_closed = False
         _open_caches.add(self)
 
-    def tiers(self) -> dict[str, dict[str, Any]]:
-        """What each tier holds: capacity, used (bytes), entries, damaged, shared, on disk how many entries were
-        copied there from memory by this process, and how often it could not add one because another process kept
-        the lock. Empty before the first loader."""
-        return self._handle.tiers()
+    def tiers(self) -> dict[str, TierState]:
+        """Returns what each tier holds, by its name: "ram" or "disk". The dict is empty before the first loader."""
+        return cast("dict[str, TierState]", self._handle.tiers())
 
     def close(self) -> None:
-        """Gives the memory back once no loader uses it; without this, so does the end of the object."""
+        """Frees the memory once no loader uses it. The end of the object does the same."""
         self._is_closed = True
         self._handle.close()
 
@@ -80,7 +94,7 @@ class Cache:
 
 
 def make_cache(cache: Any) -> tuple[Cache | None, bool]:
-    """What ``cache=`` means, and whether it belongs to the one loader alone."""
+    """Returns the cache for ``cache=`` of a Loader, and whether it belongs to that loader alone."""
     if cache is None or isinstance(cache, Cache):
         return cache, False
     if isinstance(cache, (int, str)) and not isinstance(cache, bool):

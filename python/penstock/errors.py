@@ -1,17 +1,23 @@
-"""What can go wrong, as exceptions that name the uri, offset, length and sample."""
+"""The exceptions. They name the file or URL, the offset, the length and the sample."""
 
 from __future__ import annotations
+
+from typing import Any
 
 
 class Error(Exception):
     """Base of all exceptions that penstock raises about data and runs.
 
-    ``uri``, ``offset``, ``length`` and ``sample`` say where the trouble is (``None`` where that
-    does not apply); ``code`` is a short name such as ``"truncated"`` or ``"changed"``.
+    Attributes:
+        code: A short name, such as "truncated" or "changed".
+        uri: The file or URL, or None.
+        offset: The byte of the file at which the error is, or None.
+        length: The number of bytes that are concerned, or None.
+        sample: The index of the sample, or None.
     """
 
     def __init__(self, message: str, *, code: str = "", uri: str | None = None,
-                 offset: int | None = None, length: int | None = None, sample: int | None = None):
+                 offset: int | None = None, length: int | None = None, sample: int | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.uri = uri
@@ -20,26 +26,27 @@ class Error(Exception):
         self.sample = sample
 
     def __str__(self) -> str:
-        # Not OSError's own way of printing, which some of the classes below would inherit.
+        # OSError, from which NotFoundError inherits, would print itself in another way.
         return str(self.args[0])
 
 
 class UsageError(Error, ValueError):
-    """Arguments that make no sense together or for this data."""
+    """The arguments do not fit together, or do not fit the data."""
 
 
 class NotFoundError(Error, FileNotFoundError):
-    """There is no such file or folder, or nothing to read in it."""
+    """There is no such file or folder, or it holds no samples."""
 
 
 class MemoryBudgetError(Error, MemoryError):
-    """Something does not fit the memory budget."""
+    """The memory budget is too small."""
 
 
 _CLASSES = {"invalid_argument": UsageError, "not_found": NotFoundError, "no_memory": MemoryBudgetError}
 
 
-def _from_core(fields: dict, text: str) -> Error:
+def _from_core(fields: dict[str, Any], text: str) -> Error:
+    """Makes the exception for an error of the engine, which calls this function."""
     code = fields["code"]
     return _CLASSES.get(code, Error)(text, code=code, uri=fields["uri"], offset=fields["offset"],
                                      length=fields["length"], sample=fields["sample"])

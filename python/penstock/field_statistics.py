@@ -1,29 +1,38 @@
-"""Means and deviations for Normalize, class counts, lengths of texts."""
+"""Measures fields: means and deviations for Normalize, class counts, lengths of texts."""
 
 from __future__ import annotations
 
 import json
-import sys
-import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Iterator, Mapping, Sequence, Union
+from typing import Any
 
 from . import _core
-from .arguments import checked_keywords, is_sequence, text, whole_number
-from .arguments import shown as describe
-from .sizes import parse_bytes
+from .arguments import checked_keywords, is_sequence, shown, text, whole_number
 from .sources import Pairs, Paths, Source, open_source
+from .sources.opening import Progress, memory_bytes
 
 
 @dataclass(frozen=True)
 class FieldStatistics:
-    """What was measured of one field. Parts that do not apply to its kind are empty.
+    """The statistics of one field. Parts that do not apply to its kind are empty.
 
-    mean, std, min, max: of images and arrays, one number for each channel (one for all where there are no channels), as
-        ``ps.Normalize`` takes them: values of uint8 are divided by 255. NaN and infinities are left out.
-    counts: of labels and masks, how often each value occurs; None where there are too many values to be classes.
-    lengths: of texts, ``{"count", "mean", "std", "min", "max"}`` in characters (JSON and bytes: in bytes).
-    channels: the numbers of each channel as ``penstock statistics --json`` prints them (uint8 arrays undivided).
+    Attributes:
+        name: The name of the field.
+        kind: The kind of the field: "image", "mask", "array", "integer", "text", "json" or "bytes".
+        samples: The number of samples that were measured.
+        mean: For images and arrays, the mean of each channel (one number where there are no channels), as
+            ``penstock.Normalize`` takes it: values of uint8 are divided by 255. NaN and infinities are left out.
+        std: The standard deviation of each channel, in the same way.
+        min: The minimum of each channel, in the same way.
+        max: The maximum of each channel, in the same way.
+        per_channel: Whether there are channels.
+        nan: The number of elements that are not-a-number.
+        infinite: The number of elements that are infinite.
+        channels: The numbers of each channel as ``penstock statistics --json`` prints them (uint8 is not divided).
+        counts: For labels and masks, how often each value occurs. None where there are too many values to be classes.
+        classes: The names of the classes, where they are known.
+        lengths: For texts, ``{"count", "mean", "std", "min", "max"}`` in characters; for JSON and bytes, in bytes.
     """
 
     name: str
@@ -43,9 +52,17 @@ class FieldStatistics:
 
 
 class Statistics(Mapping[str, FieldStatistics]):
-    """The statistics of each field by its name, and of the visit: ``samples``, ``bad``, ``errors``, ``seconds``."""
+    """The statistics of each field, by its name.
 
-    def __init__(self, fields: list[FieldStatistics], samples: int, bad: int, errors: list[dict], seconds: float):
+    Attributes:
+        samples: The number of samples that were read.
+        bad: The number of samples that could not be read.
+        errors: The errors: dicts with the keys of ``penstock.stats.ErrorRecord`` and "field".
+        seconds: The time that it took.
+    """
+
+    def __init__(self, fields: list[FieldStatistics], samples: int, bad: int, errors: list[dict[str, Any]],
+                 seconds: float) -> None:
         self._fields = {one.name: one for one in fields}
         self.samples = samples
         self.bad = bad
@@ -69,40 +86,39 @@ class Statistics(Mapping[str, FieldStatistics]):
 
 
 @checked_keywords
-def statistics(source: Union[Paths, Pairs, Source], fields: Union[str, Sequence[str], None] = None, *,
-               threads: int | None = None, memory: Union[int, str, None] = None) -> Statistics:
-    """Reads every sample once and measures its fields, the same numbers that ``penstock statistics`` prints.
+def statistics(source: Paths | Pairs | Source, fields: str | Sequence[str] | None = None, *,
+               threads: int | None = None, memory: int | str | None = None) -> Statistics:
+    """Reads every sample once and measures its fields. ``penstock statistics`` prints the same numbers.
 
-    >>> found = ps.statistics("data/train")
-    >>> ps.Normalize(found["image"].mean, found["image"].std)
-    >>> found["label"].counts
+    Means, deviations, minima and maxima are those of each channel: the channels of an image or of a stack, the levels
+    of a variable with a window, else the first axis of an array of three axes or more if it is short. The deviation
+    is NumPy's ``std`` over all elements. Samples that cannot be read are left out and listed in ``errors``.
 
-    Means, deviations, minima and maxima are those of each channel: the channels of an image, the channels of a stack, the
-    levels of a variable with a window, else the first axis of an array of three axes or more if it is short. `std` is
-    NumPy's, over all elements. Samples that cannot be read are left out and listed in ``errors``.
+    Args:
+        source: Whatever a Loader takes as its source.
+        fields: The names of the fields to measure. By default, all.
+        threads: The number of worker threads. By default, all usable cores.
+        memory: The memory that may be used, for example "4GiB". The default is a quarter of the free memory.
 
-    fields: only these; default: all. threads: default: all usable cores. memory: default: a quarter of what is free.
+    Raises:
+        UsageError: There is no such field.
+        Error: No sample could be read.
+
+    Example:
+        >>> found = ps.statistics("data/train")
+        >>> ps.Normalize(found["image"].mean, found["image"].std)
+        >>> found["label"].counts
     """
     opened = open_source(source, memory=memory)
     if isinstance(fields, str):
         fields = [fields]
     if fields is not None and not is_sequence(fields):
-        raise TypeError(f"fields={describe(fields)}: wants the name of a field, or a list of names")
+        raise TypeError(f"fields={shown(fields)}: wants the name of a field, or a list of names")
     names = [text("fields", name, "the name of a field") for name in ([] if fields is None else fields)]
     count = 0 if threads is None else whole_number("threads", threads, 1, 1024)
-    began, shown = time.monotonic(), False
-
-    def progress(samples: int) -> None:
-        nonlocal shown
-        if time.monotonic() - began > 1 and sys.stderr.isatty():
-            shown = True
-            print(f"\rpenstock: measuring {opened.uri}: {samples:,} of {len(opened):,} samples", end="",
-                  file=sys.stderr, flush=True)
-
-    found = _core.measure_source(opened._handle, fields=names, threads=count,
-                                 memory_bytes=parse_bytes(memory) if memory is not None else 0, progress=progress)
-    if shown:
-        print(file=sys.stderr)
+    with Progress(lambda samples: f"measuring {opened.uri}: {samples:,} of {len(opened):,} samples") as progress:
+        found = _core.measure_source(opened._handle, fields=names, threads=count, memory_bytes=memory_bytes(memory),
+                                     progress=progress)
     return Statistics([_of_field(one) for one in json.loads(found["fields"])], found["samples"], found["bad"],
                       found["errors"], found["seconds"])
 

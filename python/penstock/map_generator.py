@@ -1,4 +1,4 @@
-"""Random numbers for the functions of ps.Map: a pure function of the sample's place."""
+"""Random numbers for the functions of penstock.Map."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import numpy
 
 
 def make_generator(seed: int, epoch: int, position: int, step: int) -> numpy.random.Generator:
-    """A generator of its own for every (seed, epoch, position, step).
+    """Makes the generator for one (seed, epoch, position, step). The engine calls this function.
 
-    Philox counts: the place is the upper part of the counter, so no two generators ever give the same block.
+    Philox is a function of its counter. Epoch and position are the upper part of the counter, so no two generators ever
+    return the same block.
     """
     return numpy.random.Generator(numpy.random.Philox(key=seed | step << 64, counter=position << 64 | epoch << 128))

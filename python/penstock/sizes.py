@@ -1,4 +1,4 @@
-"""Sizes as people write them."""
+"""Sizes in bytes, as people write them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _UNITS = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "m": 10**6, "mb": 10**6, "g": 
 
 
 def parse_bytes(size: int | str, keyword: str = "memory") -> int:
-    """``"12GiB"``, ``"500 MB"`` or a number of bytes."""
+    """Returns the number of bytes of a size such as ``"12GiB"``, ``"500 MB"`` or a number."""
     if isinstance(size, int) and not isinstance(size, bool):
         count = size
     elif isinstance(size, str):

@@ -1,10 +1,11 @@
-"""What people who come from torch and torchvision write, and what to write here instead."""
+"""Messages for names of torch and torchvision: they say what to write here instead."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
-from typing import Any, Callable, Iterable, ParamSpec, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, ParamSpec, TypeVar
 
 from . import transforms
 from .arguments import checked_keywords, did_you_mean, shown
@@ -30,7 +31,7 @@ _RENAMED = {
     "root": ("source", "it is the first argument"),
 }
 
-# Those that have nothing to do here.
+# Keywords that have no counterpart, and why none is needed.
 _NEEDLESS = {
     "persistent_workers": "the worker threads live as long as the Loader",
     "worker_init_fn": "there are no worker processes to prepare, and random steps follow from seed=",
@@ -41,7 +42,7 @@ _NEEDLESS = {
     "in_order": "batches always come in order",
 }
 
-# Classes of torchvision that have no namesake here: what does the same, and those that have nothing to do here.
+# Classes of torchvision without a class of the same name here: what to write instead, and those that are not needed.
 _OTHER_STEPS = {
     "ConvertImageDtype": "ps.Normalize(0, 1)",
     "ToDtype": "ps.Normalize(0, 1)",
@@ -57,7 +58,7 @@ _NEEDLESS_STEPS = {
 
 
 def checked_loader_keywords(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
-    """The function that makes a Loader; keywords that it does not have, torch's among them, are explained."""
+    """Decorates the function that makes a Loader: unknown keywords, such as those of torch, get an explanation."""
     return checked_keywords(function, message=_unknown_keyword)
 
 
@@ -72,7 +73,7 @@ def _unknown_keyword(name: str, known: Iterable[str]) -> str:
 
 
 def transform_list(transform: Any, keyword: str = "transform") -> list[Any]:
-    """A list of transforms from what was given for one field, or an error that says what to write."""
+    """Returns the list of transforms of one field, or raises an error that says what to write."""
     if transforms.is_transform(transform):
         return [transform]
     if _is_composition(transform) or callable(transform) or isinstance(transform, (str, bytes)):
@@ -110,7 +111,7 @@ def _what_to_write(step: Any) -> str:
 
 
 def _instead_of(step: Any) -> str:
-    """Code that does the same, as far as it is known; any function fits into a Map."""
+    """Returns code that does the same, as far as it is known. Any function fits into a Map."""
     name = type(step).__name__
     if transforms.is_transform(step):
         return f"ps.{step!r}"
@@ -122,7 +123,7 @@ def _instead_of(step: Any) -> str:
 
 
 def _namesake(step: Any, cls: Any) -> str:
-    """The call of our class with the arguments of a foreign object of the same name."""
+    """Returns the call of our class with the arguments of a foreign object of the same name."""
     arguments = {}
     for field in dataclasses.fields(cls):
         value = getattr(step, field.name, None)
@@ -136,7 +137,7 @@ def _namesake(step: Any, cls: Any) -> str:
 
 
 def _is_composition(value: Any) -> bool:
-    """torchvision's Compose has its steps as `transforms`; so have RandomApply and its like, which are no lists."""
+    """Tells whether a value is a list of steps, such as torchvision's Compose. RandomApply and its like are not."""
     name = type(value).__name__
     return name == "Sequential" or (isinstance(getattr(value, "transforms", None), (list, tuple))
                                     and not name.startswith("Random"))

@@ -1,11 +1,12 @@
-"""The transforms: descriptions of steps, which the engine carries out in its worker threads.
+"""The transforms: descriptions of steps that the engine carries out in its worker threads.
 
 A transform is a small immutable value. It prints as the call that makes it, compares by its arguments, and can be
 copied and pickled (a Map wherever its function can).
 """
 
 import dataclasses
-from typing import Any, Callable, Sequence, Union
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from . import _core
 from .arguments import checked_class, choice, flag, is_sequence, number, shown, text, whole_number
@@ -19,8 +20,8 @@ DTYPES = ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64
 
 _MOST = 2**31 - 1  # the engine counts pixels in 32 bits
 
-Size = Union[int, tuple[int, int]]
-Range = Union[float, tuple[float, float]]
+Size = int | tuple[int, int]
+Range = float | tuple[float, float]
 
 
 class Transform:
@@ -29,7 +30,7 @@ class Transform:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        """The call that makes it; arguments that have their default value are left out."""
+        """Returns the call that makes the transform. Arguments that have their default value are left out."""
         arguments = []
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
@@ -40,7 +41,7 @@ class Transform:
         return f"{type(self).__name__}({', '.join(arguments)})"
 
     def _set(self, **checked: Any) -> None:
-        """Puts checked arguments in place of those that were given; for __post_init__ alone."""
+        """Replaces arguments by their checked values. Only __post_init__ calls this."""
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -48,7 +49,7 @@ class Transform:
         return f"{type(self).__name__}: {argument}"
 
     def _engine_step(self) -> Any:
-        """The engine's own description of the same step."""
+        """Returns the same step as the engine describes it."""
         return getattr(_core, type(self).__name__)(
             **{field.name: getattr(self, field.name) for field in dataclasses.fields(self)})  # type: ignore[arg-type]
 
@@ -56,12 +57,13 @@ class Transform:
 @checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class Decode(Transform):
-    """How an image is decoded; only as the first transform.
+    """Says how an image is decoded. It can only be the first transform.
 
-    mode: "RGB" or "L" (grey).
-    exif_orientation: turn pictures upright.
-    fast_decode: decode JPEGs at a half, quarter or eighth of their size where the result is smaller still. This is
-        faster, and the pixels are not the same.
+    Args:
+        mode: "RGB" or "L" (grey).
+        exif_orientation: Whether pictures are turned upright, as their EXIF data say.
+        fast_decode: Whether JPEGs are decoded at a half, quarter or eighth of their size where the result is smaller
+            still. This is faster, but the pixels differ.
     """
 
     mode: str = "RGB"
@@ -78,10 +80,12 @@ class Decode(Transform):
 @checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class Resize(Transform):
-    """Resizes to (height, width), or the shorter side to `size` keeping the ratio. Antialiased like torchvision.
+    """Resizes an image, with the same pixels as torchvision's antialiased Resize.
 
-    interpolation: "nearest", "bilinear", "bicubic" or "lanczos".
-    antialias: False gives plain interpolation between neighbours.
+    Args:
+        size: (height, width), or the length of the shorter side, which keeps the ratio of the sides.
+        interpolation: "nearest", "bilinear", "bicubic" or "lanczos".
+        antialias: False gives plain interpolation between neighbours.
     """
 
     size: Size
@@ -98,7 +102,11 @@ class Resize(Transform):
 @checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class CenterCrop(Transform):
-    """The middle of the image, `size` or (height, width)."""
+    """Takes the middle of an image.
+
+    Args:
+        size: (height, width), or one number for both.
+    """
 
     size: Size
 
@@ -109,7 +117,11 @@ class CenterCrop(Transform):
 @checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class RandomCrop(Transform):
-    """A random part of the image, `size` or (height, width). Put Pad before it where images are small."""
+    """Takes a random part of an image. Put Pad before it where images are smaller than that.
+
+    Args:
+        size: (height, width), or one number for both.
+    """
 
     size: Size
 
@@ -120,11 +132,14 @@ class RandomCrop(Transform):
 @checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class RandomResizedCrop(Transform):
-    """A random part of the image, resized to `size` or (height, width), by torchvision's rule.
+    """Takes a random part of an image, by torchvision's rule, and resizes it.
 
-    scale: the part's share of the area, (from, to).
-    ratio: its width over its height, (from, to).
-    interpolation, antialias: as for Resize.
+    Args:
+        size: (height, width) of the result, or one number for both.
+        scale: The share of the area that the part has, (from, to).
+        ratio: The width of the part divided by its height, (from, to).
+        interpolation: "nearest", "bilinear", "bicubic" or "lanczos".
+        antialias: False gives plain interpolation between neighbours.
     """
 
     size: Size
@@ -145,7 +160,11 @@ class RandomResizedCrop(Transform):
 @checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class RandomHorizontalFlip(Transform):
-    """Mirrors left and right with probability p."""
+    """Mirrors left and right at random.
+
+    Args:
+        p: The probability.
+    """
 
     p: float = 0.5
 
@@ -156,7 +175,11 @@ class RandomHorizontalFlip(Transform):
 @checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class RandomVerticalFlip(Transform):
-    """Mirrors top and bottom with probability p."""
+    """Mirrors top and bottom at random.
+
+    Args:
+        p: The probability.
+    """
 
     p: float = 0.5
 
@@ -169,7 +192,11 @@ class RandomVerticalFlip(Transform):
 class ColorJitter(Transform):
     """Changes brightness, contrast, saturation and hue by random factors, in random order.
 
-    A number x means a factor from 1-x to 1+x (hue: -x to x); a pair is (from, to).
+    Args:
+        brightness: A number x means a factor from 1-x to 1+x. A pair is (from, to).
+        contrast: In the same way.
+        saturation: In the same way.
+        hue: A number x means a shift from -x to x of the colour wheel, whose length is 1. A pair is (from, to).
     """
 
     brightness: Range = 0.0
@@ -190,16 +217,21 @@ class ColorJitter(Transform):
 @checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class Normalize(Transform):
-    """(value / max_value - mean) / std for each channel; makes float32.
+    """Computes ``(value / max_value - mean) / std`` for each channel, as float32.
 
-    mean, std: one number for all channels, or one for each.
-    max_value: 255 for uint8 input and 1 for other types unless given, so torchvision's means fit as they are.
+    Channels are those of an image, those of a stack (one mean for each channel or each variable), the levels of a
+    window, else the first or last axis of an array, whichever has as many entries as there are means.
+
+    Args:
+        mean: One number for all channels, or one for each.
+        std: One number for all channels, or one for each.
+        max_value: By default 255 for uint8 and 1 for other types, so torchvision's means fit as they are.
     """
 
-    mean: Union[float, Sequence[float]]
-    std: Union[float, Sequence[float]]
+    mean: float | Sequence[float]
+    std: float | Sequence[float]
     _: dataclasses.KW_ONLY
-    max_value: Union[float, None] = None
+    max_value: float | None = None
 
     def __post_init__(self) -> None:
         mean, std = _numbers(self._name("mean"), self.mean), _numbers(self._name("std"), self.std)
@@ -217,7 +249,14 @@ class Normalize(Transform):
 @checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class Cast(Transform):
-    """Converts to another type: "float32", "float16", "bfloat16", "uint8", "int64", ..."""
+    """Converts to another type.
+
+    Types of whole numbers cut fractions off. Numbers beyond the range of the type become its nearest end: 300 becomes
+    255 as uint8.
+
+    Args:
+        dtype: The type, such as "float32", "float16", "bfloat16", "uint8" or "int64".
+    """
 
     dtype: str
 
@@ -228,9 +267,14 @@ class Cast(Transform):
 @checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class Pad(Transform):
-    """Adds a border of `fill`: one number, (left-right, top-bottom) or (left, top, right, bottom)."""
+    """Adds a border.
 
-    padding: Union[int, Sequence[int]]
+    Args:
+        padding: The width of the border: one number, (left-right, top-bottom) or (left, top, right, bottom).
+        fill: The value of its pixels.
+    """
+
+    padding: int | Sequence[int]
     fill: float = 0.0
 
     def __post_init__(self) -> None:
@@ -249,8 +293,14 @@ class Pad(Transform):
 @checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class RandomFlip3D(Transform):
-    """Flips each of the last three axes of an array with probability p. Axes that are known to count channels are not
-    flipped and do not count: of a (Z, C, Y, X) stack these are Z, Y and X."""
+    """Flips each of the last three axes of an array at random.
+
+    Axes that are known to be channels are not flipped and do not count: for a (Z, C, Y, X) stack, the three axes are
+    Z, Y and X.
+
+    Args:
+        p: The probability for each axis.
+    """
 
     p: float = 0.5
 
@@ -261,13 +311,17 @@ class RandomFlip3D(Transform):
 @checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class RandomRot90(Transform):
-    """Turns an image, or the last two axes of an array, by 0, 90, 180 or 270 degrees."""
+    """Turns an image, or the last two axes of an array, by 0, 90, 180 or 270 degrees at random."""
 
 
 @checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class OneHot(Transform):
-    """An integer label to a float32 vector of zeros and a one."""
+    """Makes of an integer label a float32 vector of zeros and a one.
+
+    Args:
+        classes: The length of the vector.
+    """
 
     classes: int
 
@@ -278,22 +332,27 @@ class OneHot(Transform):
 @checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class Map(Transform):
-    """Your own function: a NumPy array in ((H, W, C) for images), an array out.
+    """Calls your own function.
 
-    fields: the function gets these fields at once, in this order, after the steps before it of each of them, and
-        returns a tuple in the same order, or a dict of those that change. Texts come as str, JSON as objects; a text
-        that is returned as an array is delivered as one. The fields need not be delivered.
-    generator: the last argument is a numpy.random.Generator of the sample's own, the same on any number of threads
-        and ranks.
-
-    It runs in worker threads, under the GIL, so keep it small. An exception is the ``__cause__`` of the
-    penstock.Error that the loader raises. A Map can be pickled where its function can: a function at the top of a
+    The function runs in worker threads and holds the GIL, so keep it small. An exception becomes the ``__cause__`` of
+    the penstock.Error that the loader raises. A Map can be pickled where its function can: a function at the top of a
     module, not a lambda.
+
+    Args:
+        function: Gets a NumPy array, (H, W, C) for images, and returns an array.
+        fields: The function gets these fields at once, in this order, each after the steps before this one, and
+            returns a tuple in the same order, or a dict of those that change. Texts come as str, JSON as objects. A
+            text that is returned as an array is delivered as an array. The fields need not be delivered.
+        generator: Whether the last argument of the function is a numpy.random.Generator. Each sample has its own, which
+            is the same on any number of threads and ranks.
+
+    Example:
+        >>> ps.Map(lambda image: 255 - image)
     """
 
     function: Callable[..., Any]
     _: dataclasses.KW_ONLY
-    fields: Union[Sequence[str], None] = None
+    fields: Sequence[str] | None = None
     generator: bool = False
 
     def __post_init__(self) -> None:
@@ -322,9 +381,14 @@ class Map(Transform):
 @checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class Derive:
-    """A new field made from another field's result, decoded once.
+    """Makes a new field from the result of another field, which is decoded once.
 
-    >>> transform = {"image": [RandomCrop(96)], "small": Derive("image", [Resize(24, "bicubic")])}
+    Args:
+        source: The name of the other field.
+        steps: The transforms that make the new field.
+
+    Example:
+        >>> transform = {"image": [ps.RandomCrop(96)], "small": ps.Derive("image", [ps.Resize(24, "bicubic")])}
     """
 
     source: str
@@ -344,38 +408,39 @@ class Derive:
 
 
 def is_transform(value: Any) -> bool:
+    """Tells whether a value is a transform."""
     return isinstance(value, Transform)
 
 
 def moves_pixels(value: Any) -> bool:
-    """Whether masks must take this step together with their image."""
+    """Tells whether masks must take this step together with their image."""
     return isinstance(value, (CenterCrop, Pad, RandomCrop, RandomFlip3D, RandomHorizontalFlip, RandomResizedCrop,
                               RandomRot90, RandomVerticalFlip, Resize))
 
 
 def joint_fields(value: Any) -> tuple[str, ...]:
-    """The fields that a Map over several fields names; empty for every other step."""
-    return (value.fields or ()) if isinstance(value, Map) else ()
+    """Returns the fields that a Map over several fields names, and nothing for every other step."""
+    return tuple(value.fields or ()) if isinstance(value, Map) else ()
 
 
 def makes_image(value: Any) -> bool:
-    """Whether an array that passes through this step is an image (height, width, channels) afterwards."""
+    """Tells whether an array that passes through this step is an image (height, width, channels) afterwards."""
     return isinstance(value, (CenterCrop, ColorJitter, Pad, RandomCrop, RandomHorizontalFlip, RandomResizedCrop,
                               RandomVerticalFlip, Resize))
 
 
 def engine_steps(field_steps: Sequence[tuple[str, Sequence[Transform], str]]) -> list[tuple[str, list[Any], str]]:
-    """(name, steps, derived from) of each field, with the steps as the engine takes them.
+    """Returns (name, steps, derived from) of each field, with the steps as the engine takes them.
 
-    A step that stands in the lists of several fields becomes one step of the engine, which tells steps apart by
-    identity: a Map that sees several fields runs once for all of them.
+    A step that is in the lists of several fields becomes one step of the engine, which tells steps apart by identity: a
+    Map that gets several fields runs once for all of them.
     """
     made = {id(step): step._engine_step() for _, steps, _ in field_steps for step in steps}
     return [(name, [made[id(step)] for step in steps], derived_from) for name, steps, derived_from in field_steps]
 
 
 def dtype_name(argument: str, dtype: Any) -> str:
-    """ "float32", numpy.float32, numpy.dtype("float32") and torch.float32 all say it."""
+    """Returns the name of a type. "float32", numpy.float32, numpy.dtype("float32") and torch.float32 are the same."""
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype)).removeprefix("torch.")
     if name not in DTYPES and not isinstance(dtype, str):
         raise TypeError(f'{argument}={shown(dtype)}: wants the name of a type, such as "float32"')
@@ -396,11 +461,12 @@ def _range(name: str, value: Any, least: float, most: float = float("inf"), *, o
         raise TypeError(f"{name}={shown(value)}: wants a pair (from, to)")
     start, end = number(name, value[0], least, most), number(name, value[1], least, most)
     if start > end or (open_start and start <= least):
-        raise ValueError(f"{name}={shown(value)}: wants (from, to) with {least:g} {'<' if open_start else '<='} from <= to")
+        sign = "<" if open_start else "<="
+        raise ValueError(f"{name}={shown(value)}: wants (from, to) with {least:g} {sign} from <= to")
     return start, end
 
 
-def _numbers(name: str, value: Any) -> Union[float, tuple[float, ...]]:
+def _numbers(name: str, value: Any) -> float | tuple[float, ...]:
     if not is_sequence(value):
         return number(name, value)
     if len(value) == 0:

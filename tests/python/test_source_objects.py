@@ -253,7 +253,7 @@ def test_a_source_prints_as_the_calls_that_made_it(classes, volume):
 
 
 def test_nothing_secret_is_printed():
-    from penstock.recipe import Recipe
+    from penstock.sources.recipe import Recipe
 
     recipe = Recipe(ps.Tar, ("https://user:hush@example.org/a.tar?X-Amz-Signature=hush",),
                     {"headers": {"Authorization": "Bearer hush"}, "root": ["https://hush@example.org/b", "x"]})

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
-from penstock.splitting import share_out
+from penstock.sources.splitting import share_out
 from records import write_number_shards
 
 torch = pytest.importorskip("torch")

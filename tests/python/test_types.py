@@ -22,6 +22,7 @@ import penstock as ps
 
 source = ps.ImageFolder(pathlib.Path("data"), masks="masks")
 train, test = source.split(0.9, seed=1, stratify="label")
+pair: tuple[ps.Source, ps.Source] = source.split(0.5)
 parts = source.split([0.8, 0.1, 0.1])
 image, label = source[0]
 names: list[str] = source.classes
@@ -37,6 +38,10 @@ with ps.Loader(test.subset([1, 2, 3]), batch_size=4, weights="balanced", output=
     loader.load_state_dict(state)
     loader.set_epoch(3)
     steps: int = len(loader)
+    stats: ps.LoaderStats = loader.stats()
+    seconds: float = stats["stages"]["decode"]["seconds"] + stats["epochs"][0]["seconds"]
+    epoch = iter(loader)
+    epoch.close()
 for sample in source:
     print(sample)
 try:
@@ -55,6 +60,10 @@ ps.ImageFolder()
 ps.Loader(5)
 ps.Loader("data", batch_size="4")
 ps.Loader("data", num_workers=4)
+ps.Loader("data", on_error="ignore")
+ps.Loader("data", transform=[len])
+ps.Loader("data").stats()["steges"]
+ps.Loader("data").stats()["stages"]["decoding"]
 ps.ImageFolder("data").splits(0.9)
 ps.NoSuchTransform()
 """

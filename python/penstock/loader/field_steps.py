@@ -1,21 +1,22 @@
-"""Which steps each field takes: what ``transform=`` of a Loader means for the fields of its source."""
+"""The steps that each field takes, from ``transform=`` of a Loader."""
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from .errors import UsageError
-from .sources import Source
-from .torch_words import transform_list
-from .transforms import Derive, joint_fields, moves_pixels
+from ..errors import UsageError
+from ..sources import Source
+from ..torch_words import transform_list
+from ..transforms import Derive, joint_fields, moves_pixels
 
 FieldSteps = list[tuple[str, list[Any], str]]  # name, steps, the field that it is derived from or ""
 
 
 def field_steps(transform: Any, source: Source, names: Sequence[str], renamed: Mapping[str, str]) -> FieldSteps:
-    """The steps of each field that has any.
+    """Returns the steps of each field that has any.
 
-    `names` are the fields that were asked for (none: the source's own), `renamed` what each is called in the source.
+    `names` are the fields that were asked for (empty: those of the source), `renamed` says what each is called there.
     """
     if transform is None:
         return []
@@ -24,7 +25,7 @@ def field_steps(transform: Any, source: Source, names: Sequence[str], renamed: M
         given = [(name, _steps(steps.steps, name), steps.source) if isinstance(steps, Derive) else
                  (name, _steps(steps, name), "") for name, steps in transform.items()]
         return given + _mask_steps(given, kinds)
-    # A bare list is for all outputs of the first image, or else the first array, of those that are asked for.
+    # A bare list is for all outputs of the first image, or else of the first array, that is delivered.
     steps = transform_list(transform)
     first = next((name for wanted in ("image", "array") for name, kind in kinds.items() if kind == wanted), None)
     if first is None and not (steps and all(joint_fields(step) for step in steps)):
@@ -39,7 +40,7 @@ def field_steps(transform: Any, source: Source, names: Sequence[str], renamed: M
 
 
 def _mask_steps(given: FieldSteps, kinds: Mapping[str, str | None]) -> FieldSteps:
-    """Steps for masks that have none: what moves pixels of the first image (or array) must move theirs too."""
+    """Returns the steps of masks that have none: those that move the pixels of the first image (or array)."""
     masks = [name for name, kind in kinds.items() if kind == "mask" and name not in [own for own, _, _ in given]]
     for wanted in ("image", "array"):
         for name, steps, derived_from in given:

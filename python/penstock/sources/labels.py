@@ -1,22 +1,22 @@
-"""The labels of a source's samples: for `targets`, stratified splits and balanced weights."""
+"""The labels of samples, for `targets`, stratified splits and balanced weights."""
 
 from __future__ import annotations
 
 import collections
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any
 
-from .arguments import any_number, did_you_mean, shown
-from .errors import UsageError
+from ..arguments import any_number, did_you_mean, shown
+from ..errors import UsageError
 from .indices import refuse_booleans
 
 if TYPE_CHECKING:
-    from .sources import Source
+    from .source import Source
 
 _LABEL_NAMES = ("label", "labels", "cls", "class", "target", "targets")
 
 
 def label_field(source: Source) -> str:
-    """The field that holds the labels: the only integer field, or the one that is called so."""
+    """Returns the field that holds the labels: the one that has such a name, or else the only integer field."""
     integers = [name for name, kind in source.fields.items() if kind == "integer"]
     named = [name for name in integers if name.split("/")[-1].lower() in _LABEL_NAMES]
     for candidates in (named, integers):
@@ -28,9 +28,9 @@ def label_field(source: Source) -> str:
 
 
 def field_values(source: Source, field: str) -> list[Any]:
-    """The field's value of every sample, in order; from the index where it has them, else each is read once."""
-    from .loader import Loader
-    from .sources import Source as SourceType
+    """Returns the field's value of every sample, from the index where it has them, else by reading each once."""
+    from ..loader import Loader
+    from .source import Source as SourceType
 
     if source._handle.is_drawn():
         raise UsageError("random patches have no list of samples, and so no list of labels", code="invalid_argument",
@@ -54,7 +54,7 @@ def field_values(source: Source, field: str) -> list[Any]:
 
 
 def class_of_each(source: Source, stratify: Any) -> list[Any]:
-    """What `stratify` means: the name of a field, or one class for each sample."""
+    """Returns the class of each sample. `stratify` is the name of a field, or a sequence of classes."""
     if isinstance(stratify, str):
         return field_values(source, stratify)
     if not hasattr(stratify, "__iter__") or isinstance(stratify, (bytes, dict)):
@@ -71,14 +71,14 @@ def class_of_each(source: Source, stratify: Any) -> list[Any]:
 
 
 def balanced_weights(source: Source) -> list[float]:
-    """Weights by which every class is drawn equally often: one over the number of its samples."""
+    """Returns weights by which every class is drawn equally often: one over the number of its samples."""
     labels = source._labels()
     counts = collections.Counter(labels)
     return [1 / counts[label] for label in labels]
 
 
-def sampling_weights(weights: Any, source: Source) -> Sequence[float] | None:
-    """What ``weights=`` of a Loader means."""
+def sampling_weights(weights: Any, source: Source) -> list[float] | None:
+    """Returns the weight of each sample for ``weights=`` of a Loader."""
     if weights is None:
         return None
     if isinstance(weights, str):

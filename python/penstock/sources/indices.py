@@ -1,23 +1,22 @@
-"""Which samples a user means: a list of indices, or a mask with one boolean for each sample."""
+"""Lists of samples: indices, or a mask with one boolean for each sample."""
 
 from __future__ import annotations
 
-from typing import Any, Iterable
+from collections.abc import Iterable
+from typing import Any
 
-from .arguments import whole_number
+from ..arguments import whole_number
 
 
-def chosen_indices(samples: Iterable[Any], size: int, what: str) -> list[int]:
-    """Indices as they are; a mask (all booleans, NumPy, torch or a list) becomes the indices where it is true.
+def chosen_indices(samples: Any, size: int, what: str) -> list[int]:
+    """Returns indices as they are, and for a mask (NumPy, torch or a list of booleans) the indices where it is true.
 
     `what` begins the messages, for example "subset". Negative indices are not changed.
     """
     dtype = getattr(samples, "dtype", None)
     if dtype is not None and len(getattr(samples, "shape", ())) != 1:
         raise ValueError(f"{what}: wants one dimension of indices or of booleans, not the shape {tuple(samples.shape)}")
-    if hasattr(samples, "tolist"):
-        samples = samples.tolist()
-    values = list(samples)
+    values = list(samples.tolist() if hasattr(samples, "tolist") else samples)
     booleans = sum(_is_boolean(value) for value in values)
     if booleans == 0:
         return [whole_number(f"{what}: index", value) for value in values]
@@ -30,7 +29,7 @@ def chosen_indices(samples: Iterable[Any], size: int, what: str) -> list[int]:
 
 
 def refuse_booleans(values: Iterable[Any], what: str) -> None:
-    """For numbers that a mask could be mistaken for."""
+    """Raises an error where a mask was given instead of numbers."""
     if any(_is_boolean(value) for value in values):
         raise TypeError(f"{what}: wants numbers, not booleans; source.subset(mask) chooses samples by a mask")
 
@@ -38,5 +37,5 @@ def refuse_booleans(values: Iterable[Any], what: str) -> None:
 def _is_boolean(value: Any) -> bool:
     if type(value) is int:
         return False
-    # Scalars of NumPy and torch say so by their dtype.
+    # Scalars of NumPy and torch have a dtype.
     return isinstance(value, bool) or str(getattr(value, "dtype", "")) in ("bool", "torch.bool")

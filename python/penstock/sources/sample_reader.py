@@ -7,25 +7,26 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .loader import Loader
-    from .sources import Source
+    from ..loader import Loader
+    from .source import Source
 
 
 class SampleReader:
-    """Reads one sample at a time, from any thread, by a Loader with one worker thread that stays for the next.
+    """Reads one sample at a time, by a Loader with one worker thread that stays alive for the next sample.
 
-    The Loader's threads do not survive a fork, so a reader serves only the `process` that made it. It ends with the
-    last reference to it.
+    Any thread may call it. The worker thread does not survive a fork, so a reader serves only the `process` that made
+    it. The thread ends with the last reference to the reader.
     """
 
-    def __init__(self, source: Source):
+    def __init__(self, source: Source) -> None:
         self.process = os.getpid()
         self._source = source
         self._lock = threading.Lock()
         self._loader: Loader | None = None
 
     def read(self, sample: int) -> Any:
-        from .loader import Loader
+        """Returns the values of one sample."""
+        from ..loader import Loader
 
         with self._lock:
             if self._loader is None:

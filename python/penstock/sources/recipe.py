@@ -1,7 +1,7 @@
 """How a source was made: the function and its arguments.
 
-An opened source holds an index, open files and perhaps connections, none of which can go to another process. Its
-recipe can: unpickling a source makes it again from there.
+An opened source holds an index, open files and perhaps connections, which cannot be sent to another process. Its recipe
+can be sent, and unpickling a source makes it again from its recipe.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from typing import TYPE_CHECKING, Any, Callable, Mapping, ParamSpec, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from .arguments import checked_keywords, plain_type_errors, shown
-from .errors import Error
-from .http import without_secrets
+from ..arguments import checked_keywords, plain_type_errors, shown
+from ..errors import Error
+from ..http import without_secrets
 
 if TYPE_CHECKING:
-    from .sources import Source
+    from .source import Source
 
 Parameters = ParamSpec("Parameters")
 Made = TypeVar("Made")
@@ -26,13 +27,15 @@ _SECRET_KEYWORDS = ("headers", "token", "password", "credentials")
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Recipe:
+    """A call that makes sources."""
+
     function: Callable[..., Any]  # at the top of a module, or a method of Source
     arguments: tuple[Any, ...]
     keywords: Mapping[str, Any]
     part: int | None = None  # which one, where the function makes several sources
 
     def __str__(self) -> str:
-        """The call, without anything secret: passwords, signatures in URLs, headers."""
+        """Returns the call without secrets: passwords, signatures in URLs, headers."""
         name, arguments = self.function.__name__, list(self.arguments)
         if "." in self.function.__qualname__:  # a method: its first argument is the source that it was called on
             name = f"{arguments.pop(0)._recipe}.{name}"
@@ -45,8 +48,7 @@ class Recipe:
 
 
 def recorded(function: Callable[Parameters, Made]) -> Callable[Parameters, Made]:
-    """A function (or method) that makes sources, and tells each one how it was made."""
-
+    """Decorates a function or method that makes sources: each source gets its recipe."""
     checked = checked_keywords(function)
 
     @functools.wraps(function)
@@ -54,8 +56,9 @@ def recorded(function: Callable[Parameters, Made]) -> Callable[Parameters, Made]
         own = tuple(_repeatable(value) for value in arguments)
         own_keywords = {keyword: _repeatable(value) for keyword, value in keywords.items()}
         with plain_type_errors(function.__name__):
-            made: Any = checked(*own, **own_keywords)  # type: ignore[arg-type]
-        for part, source in enumerate(made) if isinstance(made, tuple) else ((None, made),):
+            made = checked(*own, **own_keywords)
+        parts: Any = enumerate(made) if isinstance(made, tuple) else ((None, made),)
+        for part, source in parts:
             if source._recipe is None:
                 source._recipe = Recipe(call, own, own_keywords, part)
         return made
@@ -64,7 +67,7 @@ def recorded(function: Callable[Parameters, Made]) -> Callable[Parameters, Made]
 
 
 def remake(recipe: Recipe, fingerprint: int) -> Source:
-    """The source again, from the same data; other data are an error, because indices would mean other samples."""
+    """Makes the source again. Other data are an error, because indices would then mean other samples."""
     made = recipe.function(*recipe.arguments, **recipe.keywords)
     source: Source = made if recipe.part is None else made[recipe.part]
     if source._handle.fingerprint() != fingerprint:
@@ -74,7 +77,7 @@ def remake(recipe: Recipe, fingerprint: int) -> Source:
 
 
 def _repeatable(value: Any) -> Any:
-    """A copy of lists and dicts, which the caller may change later; iterators, which run once, become lists."""
+    """Copies lists and dicts, which the caller may change later, and makes lists of iterators, which run once."""
     if isinstance(value, dict):
         return {key: _repeatable(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
@@ -83,7 +86,7 @@ def _repeatable(value: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
-    from .sources import Source
+    from .source import Source
 
     if isinstance(value, Source):
         return str(value._recipe)

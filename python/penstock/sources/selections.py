@@ -1,4 +1,4 @@
-"""What ``select=`` and ``isel=`` mean, as the engine is told."""
+"""Translates ``select=`` and ``isel=`` for the engine."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
-FAR = 1 << 62  # no index or extent is larger
+MAX_INDEX = 1 << 62  # no index or extent is larger
 
 
-def selection(dim: Any, value: Any) -> tuple:
-    """("value", label), ("list", labels) or ("range", from, to, step); a label is a number, or a date as
-    (text, is_moment, calendar)."""
+def selection(dim: Any, value: Any) -> tuple[Any, ...]:
+    """Translates a selection by coordinates.
+
+    Returns:
+        ("value", label), ("list", labels) or ("range", from, to, step). A label is a number, or a date as (text,
+        is_moment, calendar).
+    """
     where = f"select {dim!r}"
     if isinstance(value, slice):
         return ("range", _end(where, value.start), _end(where, value.stop), _step(where, value.step))
@@ -27,12 +31,16 @@ def selection(dim: Any, value: Any) -> tuple:
     return ("value", _label(where, value))
 
 
-def positions(dim: Any, value: Any) -> tuple:
-    """("value", position), ("list", positions), ("mask", booleans) or ("range", first, end, step)."""
+def positions(dim: Any, value: Any) -> tuple[Any, ...]:
+    """Translates a selection by position.
+
+    Returns:
+        ("value", position), ("list", positions), ("mask", booleans) or ("range", first, end, step).
+    """
     where = f"isel {dim!r}"
     if isinstance(value, slice):
         # Ends beyond the dimension are cut, as everywhere in Python.
-        first, stop = (None if end is None else max(-FAR, min(FAR, _whole(where, end)))
+        first, stop = (None if end is None else max(-MAX_INDEX, min(MAX_INDEX, _whole(where, end)))
                        for end in (value.start, value.stop))
         return ("range", first, stop, _step(where, value.step))
     if isinstance(value, tuple):
@@ -46,14 +54,14 @@ def positions(dim: Any, value: Any) -> tuple:
 
 
 def is_mask(value: Any) -> bool:
-    """Whether these are booleans, one for each entry of a dimension."""
+    """Tells whether these are booleans, one for each entry of a dimension."""
     if isinstance(value, list):
         return bool(value) and all(isinstance(item, (bool, np.bool_)) for item in value)
     return getattr(value, "ndim", 0) == 1 and np.asarray(value).dtype == np.bool_
 
 
-def _items(where: str, value: Any) -> list | None:
-    """The items of a list or of an array with one axis; None for a single value."""
+def _items(where: str, value: Any) -> list[Any] | None:
+    """Returns the items of a list or of an array with one axis, and None for a single value."""
     if isinstance(value, (list, range)):
         return list(value)
     axes = getattr(value, "ndim", 0)
@@ -95,12 +103,12 @@ def _step(where: str, value: Any) -> int:
     step = _whole(f"{where}: step", value)
     if step == 0:
         raise ValueError(f"{where}: a step of 0 leads nowhere")
-    return max(-FAR, min(FAR, step))  # beyond the dimension, one entry is left
+    return max(-MAX_INDEX, min(MAX_INDEX, step))  # beyond the dimension, one entry is left
 
 
 def _position(where: str, value: Any) -> int:
     position = _whole(where, value)
-    if not -FAR < position < FAR:
+    if not -MAX_INDEX < position < MAX_INDEX:
         raise ValueError(f"{where}: position {position} is too large")
     return position
 

@@ -1,19 +1,20 @@
-"""Which samples go to which part of a split."""
+"""Divides samples among the parts of a split."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
-from . import _core
-from .arguments import is_sequence, number, shown, whole_number
-from .errors import UsageError
+from .. import _core
+from ..arguments import is_sequence, number, shown, whole_number
+from ..errors import UsageError
 
 
 def part_sizes(parts: Any, samples: int) -> list[int]:
-    """The number of samples of each part: from a fraction, fractions that add up to 1, or counts.
+    """Returns the number of samples of each part, from a fraction, fractions that add up to 1, or counts.
 
-    Fractions are rounded as torch.utils.data.random_split does it: down, and what is left goes to the first parts.
+    Fractions are rounded as in torch.utils.data.random_split: down, and the samples left over go to the first parts.
     """
     if not is_sequence(parts):
         if isinstance(parts, (bool, str)) or not hasattr(parts, "__float__"):
@@ -35,15 +36,17 @@ def part_sizes(parts: Any, samples: int) -> list[int]:
     else:
         sizes = [_count_of(part, parts) for part in parts]
         if sum(sizes) != samples:
-            raise ValueError(f"split({shown(parts)}): the counts add up to {sum(sizes)}; the source has {samples} samples")
+            raise ValueError(f"split({shown(parts)}): the counts add up to {sum(sizes)}; "
+                             f"the source has {samples} samples")
     for i, size in enumerate(sizes):
         if size == 0:
-            raise UsageError(f"split({shown(parts)}) of {samples} samples leaves part {i} empty", code="invalid_argument")
+            raise UsageError(f"split({shown(parts)}) of {samples} samples leaves part {i} empty",
+                             code="invalid_argument")
     return sizes
 
 
 def divide(sizes: Sequence[int], seed: int) -> list[list[int]]:
-    """Random samples for each part, in ascending order."""
+    """Draws the samples of each part, in ascending order."""
     order, parts, start = _core.shuffled(sum(sizes), seed), [], 0
     for size in sizes:
         parts.append(sorted(order[start:start + size]))
@@ -52,7 +55,7 @@ def divide(sizes: Sequence[int], seed: int) -> list[list[int]]:
 
 
 def divide_by_class(sizes: Sequence[int], seed: int, classes: Sequence[Any]) -> list[list[int]]:
-    """The same, with the samples of each class shared out in proportion to the sizes."""
+    """Draws the samples of each part so that every class is divided in proportion to the sizes."""
     members: dict[Any, list[int]] = {}
     for sample in _core.shuffled(sum(sizes), seed):
         members.setdefault(classes[sample], []).append(sample)
@@ -68,11 +71,11 @@ def divide_by_class(sizes: Sequence[int], seed: int, classes: Sequence[Any]) -> 
 
 
 def share_out(rows: Sequence[int], columns: Sequence[int]) -> list[list[int]]:
-    """A table of whole numbers with these sums, each within one of its proportion, row * column / total.
+    """Makes a table of whole numbers with these sums, each within one of its proportion, row * column / total.
 
-    Every proportion is rounded down. What then lacks is added where the largest remainders are, as far as the sums
-    allow; a row that is left without a place for its last sample moves others aside (an augmenting path), which
-    always succeeds because the remainders themselves fill all sums.
+    Every proportion is rounded down first. Then the cells with the largest remainders are rounded up, as far as the
+    sums allow. Where a row has no cell left that may be rounded up, an augmenting path moves the increments of other
+    rows aside. This always succeeds, because the remainders themselves fill all sums.
     """
     total = sum(rows)
     table = [[row * column // total for column in columns] for row in rows]
@@ -88,13 +91,13 @@ def share_out(rows: Sequence[int], columns: Sequence[int]) -> list[list[int]]:
             column_lacks[j] -= 1
     for i in range(len(rows)):
         while row_lacks[i]:
-            column_lacks[_make_room(i, raised, remainder, column_lacks)] -= 1
+            column_lacks[_round_up_one(i, raised, remainder, column_lacks)] -= 1
             row_lacks[i] -= 1
     return [[cell + (j in raised[i]) for j, cell in enumerate(cells)] for i, cells in enumerate(table)]
 
 
-def _make_room(row: int, raised: list[set[int]], remainder: list[list[int]], column_lacks: list[int]) -> int:
-    """Rounds up one more cell of the row, moving other rows' along, and returns the column that took one more."""
+def _round_up_one(row: int, raised: list[set[int]], remainder: list[list[int]], column_lacks: list[int]) -> int:
+    """Rounds up one more cell of the row, along an augmenting path, and returns the column whose sum grew."""
     came_from: dict[int, tuple[int, int | None]] = {}  # column: (row that would be raised there, column it leaves)
     waiting: list[tuple[int, int | None]] = [(row, None)]
     for current, left in waiting:

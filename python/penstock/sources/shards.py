@@ -1,0 +1,60 @@
+"""Sources of shards: tar files by the WebDataset convention, and TFRecord files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .opening import Headers, Memory, Paths, open_files
+from .recipe import recorded
+from .source import Source
+
+
+@recorded
+def Tar(path: Paths, *, kinds: Mapping[str, str] | None = None, keep_index: bool = True,
+        headers: Headers = None, memory: Memory = None) -> Source:
+    """Opens tar shards that follow the WebDataset convention.
+
+    Files whose names agree up to the first dot are one sample. The rest of the name is the field: ``jpg``, ``cls``,
+    ``seg.png``, ``json``. Images, .npy, .npz (each of its arrays is a field, such as ``npz/weights``), .cls, .txt and
+    .json are decoded. All other files are delivered as bytes. Nothing is ever unpickled.
+
+    Shards that are compressed (.tar.gz, .tar.zst) can only be read forward, so ``shuffle=True`` shuffles them in
+    windows.
+
+    Args:
+        path: A file, a glob or brace pattern, a folder of shards, a URL, or a list of these.
+        kinds: What a field is, where its name does not say: ``{"labels.png": "mask", "bin": "float32[16]"}``.
+        keep_index: Whether the index of the shards is stored, so that the next run opens them faster.
+        headers: ``{"Authorization": "Bearer ..."}`` goes with each request to the server of a URL, and to no other.
+        memory: The memory that opening may take while it works, for example "1GiB". The default is a quarter of the
+            free memory. The index that remains takes about 60 bytes for each sample in addition.
+
+    Raises:
+        NotFoundError: There are no such shards.
+        Error: A shard is damaged. ``uri`` and ``offset`` say where.
+
+    Example:
+        >>> source = ps.Tar("shards/train-{0000..0146}.tar").rename({"jpg": "image", "cls": "label"})
+    """
+    return open_files(path, kind="tar", kinds=kinds, keep_index=keep_index, headers=headers, memory=memory)
+
+
+@recorded
+def TFRecord(path: Paths, *, kinds: Mapping[str, str] | None = None, verify: bool = True,
+             keep_index: bool = True, headers: Headers = None, memory: Memory = None) -> Source:
+    """Opens TFRecord shards of tf.train.Example or SequenceExample. Each feature is a field.
+
+    Args:
+        path: A file, a glob or brace pattern, a folder of shards, a URL, or a list of these.
+        kinds: What a feature is, where its first values do not say: ``{"mask": "mask", "embedding": "float32[512]"}``.
+        verify: Whether the checksums of every record are verified when it is read.
+        keep_index: Whether the index of the shards is stored, so that the next run opens them faster.
+        headers: Headers of the requests to the server of a URL, as for ``Tar``.
+        memory: The memory that opening may take, as for ``Tar``.
+
+    Raises:
+        NotFoundError: There are no such shards.
+        Error: A shard is damaged. ``uri`` and ``offset`` say where.
+    """
+    return open_files(path, kind="tfrecord", kinds=kinds, verify=verify, keep_index=keep_index, headers=headers,
+                      memory=memory)
