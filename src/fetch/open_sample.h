@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/memory/area.h"
-#include "base/bytes.h"
+#include "base/memory/memory_block.h"
 #include "plan/sample_boxes.h"
 #include "plan/chunk_id.h"
 
