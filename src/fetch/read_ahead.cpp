@@ -303,7 +303,7 @@ std::optional<Result<ReadAhead::Bytes>> ReadAhead::take(const ObjectRead& read) 
   return Result<Bytes>(Bytes{fetch->bytes, std::move(fetch->memory), fetch->version});
 }
 
-Result<ObjectBytes> ReadAhead::read(const Store& store, const ObjectRead& read, const Store::Room& room) {
+Result<ObjectBytes> ReadAhead::read(const Store& store, const ObjectRead& read, const Store::Allocate& room) {
   struct Answer {
     std::mutex mutex;
     std::condition_variable came;

@@ -177,7 +177,7 @@ Result<ConstBytes> ChunkAssembler::read(const ChunkedArray& array, const ObjectR
       clock_.mark(Stage::kRead, (*taken)->bytes.size());
       return (*taken)->bytes;
     }
-  const Store::Room room = [&](std::size_t bytes) -> Result<MutableBytes> {
+  const Store::Allocate room = [&](std::size_t bytes) -> Result<MutableBytes> {
     const auto memory = scratch_.get(kScratchEncoded, std::max<std::size_t>(bytes, 1));
     if (!memory) return std::unexpected(memory.error());
     return memory->first(bytes);
