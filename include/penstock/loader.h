@@ -11,6 +11,7 @@
 
 #include "penstock/array.h"
 #include "penstock/cache.h"
+#include "penstock/device.h"
 #include "penstock/result.h"
 #include "penstock/source.h"
 #include "penstock/stats.h"
@@ -76,6 +77,7 @@ struct BatchField {
   ArraySpec spec;        // kList: the type, and -1 for each axis
   bool is_time = false;  // int64 nanoseconds since 1970
   void* data = nullptr;  // kArray; in the batch's memory
+  Device device;         // where `data` and the data of `items` live
   std::vector<std::string> texts;
   struct Item {
     ArraySpec spec;

@@ -1,7 +1,7 @@
-// Reads little-endian numbers and strings from bytes that may lie about their length.
+// Reads little-endian numbers and strings from bytes whose length cannot be trusted.
 //
-// Every access is checked; past the end the reader turns bad, stays bad and returns zeros, so a
-// parser may read a whole record and ask ok() once. Borrowed bytes; thread-compatible.
+// Every access is checked. A read past the end makes the reader bad; it stays bad and returns zeros, so a parser may
+// read a whole record and call ok() once. The bytes are borrowed. Thread-compatible.
 #pragma once
 
 #include <bit>
@@ -30,7 +30,7 @@ class ByteReader {
     return value;
   }
 
-  // Empty, and the reader bad, where fewer bytes are left.
+  // Returns an empty span, and makes the reader bad, if fewer bytes are left.
   ConstBytes take(std::size_t size) {
     if (!ok_ || size > left()) {
       ok_ = false;

@@ -1,4 +1,4 @@
-// Arithmetic on sizes that come from files: overflow is an answer, not an accident.
+// Arithmetic on sizes that come from files: an overflow gives no value.
 #pragma once
 
 #include <concepts>

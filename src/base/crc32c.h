@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli) of everything we write to disk. Thread-safe.
+// CRC-32C (Castagnoli), the checksum of everything that the library writes to disk. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-// Chains: crc32c(b, crc32c(a)) is the sum over a followed by b.
+// Chains: crc32c(b, crc32c(a)) is the checksum of a followed by b.
 std::uint32_t crc32c(ConstBytes bytes, std::uint32_t before = 0);
 
 }  // namespace penstock

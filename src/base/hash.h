@@ -1,4 +1,4 @@
-// A quick hash of text, for fingerprints: the same on every machine, not for adversaries.
+// A fast hash of text for fingerprints. It is the same on every machine and not safe against adversaries.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ inline std::uint64_t hash_text(std::string_view text, std::uint64_t hash) {
     hash = mix64(hash ^ word);
     text.remove_prefix(8);
   }
-  // The last bytes, with their number above them.
+  // The last bytes, with their number in the top byte.
   std::uint64_t rest = std::uint64_t{text.size()} << 56;
   if (!text.empty()) std::memcpy(&rest, text.data(), text.size());
   return mix64(hash ^ rest ^ std::uint64_t{text.size()} << 56);

@@ -36,7 +36,7 @@ std::optional<std::uint64_t> number_in(const std::string& path) {
   return line ? parse_number(*line) : std::nullopt;
 }
 
-// The folders in which this process' cgroup for one controller, and its parents, may set limits.
+// The folders of this process's cgroup for one controller, and of its parents. Each may set limits.
 std::vector<std::string> cgroup_folders(const std::string& controller) {
   std::vector<std::string> folders;
   std::ifstream file("/proc/self/cgroup");
@@ -125,7 +125,7 @@ std::uint64_t free_memory_bytes() {
       limit = number_in(folder + "/memory.limit_in_bytes");
       used = number_in(folder + "/memory.usage_in_bytes");
     }
-    // Pages of files that nobody used lately count as used and are given back on demand.
+    // Pages of files that were not used lately count as used, but the kernel frees them on demand.
     if (used) *used -= std::min(*used, reclaimable_bytes(folder));
     if (limit && used) available = std::min(available, *limit > *used ? *limit - *used : 0);
   }

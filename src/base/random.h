@@ -1,7 +1,7 @@
 // Random draws as a pure function of (seed, epoch, position, view): Philox4x32-10 (Salmon et al., 2011).
 //
-// Why a counter-based generator: the pixels of a sample must not depend on which thread, rank or
-// cache served it, so nothing may carry state from one sample to the next.
+// The generator is counter-based because the pixels of a sample must not depend on the thread, rank or cache that
+// served it: no state may carry over from one sample to the next.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-// The numbers of one sample. A stream names who draws (say, the first RandomResizedCrop), so that
-// image and mask agree even where only one of them has a ColorJitter. Cheap to copy.
+// The random numbers of one sample. A stream is the step that draws (for example the first RandomResizedCrop), so that
+// image and mask agree even if only one of them has a ColorJitter. Cheap to copy; not thread-safe.
 class Draws {
  public:
   Draws(std::uint64_t seed, std::uint64_t epoch, std::uint64_t position)
@@ -18,8 +18,8 @@ class Draws {
         epoch_(epoch),
         position_(position) {}
 
-  // The first output of a stored field is its view 0, the second output its view 1: two views of one picture
-  // draw independently, while the image and the mask of one view draw alike. Streams are below 2^16.
+  // The first output of a stored field is its view 0, the second output its view 1. Two views of one picture draw
+  // independently, while the image and the mask of one view draw the same numbers. Streams are below 2^16.
   void select_view(std::uint32_t view) { view_ = view << 16; }
 
   void select_stream(std::uint32_t stream) {
@@ -50,7 +50,7 @@ class Draws {
 
   bool chance(double probability) { return uniform() < probability; }
 
-  // What names the numbers: whoever has a generator of their own seeds it with this.
+  // Identifies the numbers. Code with a generator of its own uses it as the seed.
   struct Key {
     std::uint64_t seed = 0, epoch = 0, position = 0;
     std::uint32_t stream = 0;  // the step that draws, and the view

@@ -31,7 +31,7 @@ WorkerStats WorkerCounters::read() const {
 
 namespace {
 
-// `combine` is given each number of both.
+// Calls `combine` with each pair of numbers.
 template <typename Combine>
 void combine_numbers(WorkerStats& a, const WorkerStats& b, Combine combine) {
   for (std::size_t i = 0; i < kStages; ++i) {

@@ -1,4 +1,4 @@
-// Counting on the hot path: one set of counters a worker, added up by whoever asks.
+// Counters for the hot path. Each worker has its own set; readers add them up.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ inline double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
-// Written by one thread, read by any.
+// One thread writes it; any thread may read it.
 class Counter {
  public:
   void add(std::uint64_t amount) {
@@ -51,11 +51,11 @@ struct alignas(64) WorkerCounters {
   WorkerStats read() const;
 };
 
-// Adds and subtracts number by number, for totals and for what one epoch took.
+// Add and subtract each number, for totals and for the share of one epoch.
 WorkerStats& operator+=(WorkerStats& a, const WorkerStats& b);
 WorkerStats operator-(WorkerStats a, const WorkerStats& b);
 
-// Charges the time since the last mark to a stage. One a worker.
+// Adds the time since the last mark to a stage. Each worker has one.
 class StageClock {
  public:
   explicit StageClock(WorkerCounters& counters) : counters_(counters) {}

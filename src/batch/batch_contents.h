@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/bytes.h"
+#include "base/memory/memory_block.h"
 #include "batch/slot_layout.h"
 #include "batch/variable_memory.h"
 

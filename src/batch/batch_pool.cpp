@@ -14,7 +14,7 @@ MemoryBlock BatchPool::try_take(bool must) {
   const std::uint64_t counted = must ? blocks_ - lent_ : blocks_;
   if ((counted + 1) * block_bytes_ > area_bytes_) return {};
   if (!ledger_->try_reserve(block_bytes_)) return {};
-  MemoryBlock block = MemoryBlock::allocate(block_bytes_);
+  MemoryBlock block = MemoryBlock::allocate(block_bytes_, allocator_);
   if (block.size() == 0)
     ledger_->release(block_bytes_);
   else

@@ -1,10 +1,10 @@
-// Batch memory, used again and again.
+// The memory of batches, which is reused from batch to batch.
 //
-// Blocks are of one size. A block is being filled or waits in the queue (in the ledger), is with
-// the user (lent), or free for reuse (in the ledger). The pool counts lent blocks against its
-// area too, so that pipeline and user together stay within the budget, but a user who keeps every
-// batch never stops the pipeline: a block that must be had is granted beside those that are lent.
-// Thread-safe; lives as long as the last lent block.
+// All blocks have one size. A block is being filled or waits in the queue (in the ledger), belongs to the user (lent),
+// or is free for reuse (in the ledger). The pool counts lent blocks against its area too, so that pipeline and user
+// together stay within the budget. A user who keeps every batch still never stops the pipeline: a block that
+// the pipeline cannot do without is granted in addition to those that are lent.
+// Thread-safe. Lent blocks share ownership of the pool, so it lives as long as the last of them.
 #pragma once
 
 #include <functional>
@@ -12,28 +12,31 @@
 #include <mutex>
 #include <vector>
 
-#include "base/bytes.h"
 #include "base/memory/ledger.h"
+#include "base/memory/memory_block.h"
 
 namespace penstock {
 
 class BatchPool : public std::enable_shared_from_this<BatchPool> {
  public:
-  BatchPool(std::shared_ptr<Ledger> ledger, std::size_t block_bytes, std::uint64_t area_bytes)
+  // `allocator` decides what kind of memory batches live in.
+  BatchPool(std::shared_ptr<Ledger> ledger, std::size_t block_bytes, std::uint64_t area_bytes,
+            std::shared_ptr<Allocator> allocator = page_allocator())
       : ledger_(std::move(ledger)),
         block_bytes_(block_bytes),
-        area_bytes_(area_bytes) {}
+        area_bytes_(area_bytes),
+        allocator_(std::move(allocator)) {}
   ~BatchPool();
 
-  // Empty where the area is full. `must`: nothing else of this epoch is in the making, so that blocks
-  // that are lent do not count.
+  // Returns an empty block if the area is full or if the allocator has no memory. `must` says that the epoch has no
+  // other batch in progress; blocks that are lent then do not count.
   MemoryBlock try_take(bool must);
-  // Unused after all.
+  // Takes back a block that was not used.
   void put_back(MemoryBlock block);
-  // To the user; comes back by itself.
+  // Hands a block to the user. It returns to the pool when the last copy of the pointer is gone.
   std::shared_ptr<void> lend(MemoryBlock block);
 
-  // Called (from any thread) when a lent block came back. Empty: nobody.
+  // `callback` is called, on any thread, whenever a lent block has come back. Empty: no callback.
   void on_return(std::function<void()> callback);
 
  private:
@@ -42,10 +45,11 @@ class BatchPool : public std::enable_shared_from_this<BatchPool> {
   const std::shared_ptr<Ledger> ledger_;
   const std::size_t block_bytes_;
   const std::uint64_t area_bytes_;
+  const std::shared_ptr<Allocator> allocator_;
   std::mutex mutex_;
   std::vector<MemoryBlock> free_;
-  std::uint64_t blocks_ = 0, lent_ = 0;  // that exist; of these, those that are lent
-  // Of its own: the callback takes the mutex of whoever calls try_take().
+  std::uint64_t blocks_ = 0, lent_ = 0;  // lent blocks are counted in both
+  // A second mutex, because the callback locks a mutex that callers of try_take() hold.
   std::mutex callback_mutex_;
   std::function<void()> callback_;
 };

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/crc32c.h"
+#include "base/memory/memory_block.h"
 #include "base/stats.h"
 #include "cache/shared/contents_file.h"
 #include "cache/disk_folder.h"

@@ -11,6 +11,7 @@
 #include "base/text/byte_units.h"
 #include "base/checked_math.h"
 #include "base/machine.h"
+#include "base/memory/memory_block.h"
 #include "cache/shared/entry_table.h"
 #include "cache/shared/lock_warning.h"
 #include "cache/shared/shared_file.h"

@@ -354,7 +354,7 @@ void ReadAhead::forget(const Fetch& fetch) {
     std::erase_if(planned->second, [&](const FetchPtr& other) { return other.get() == &fetch; });
 }
 
-Result<ObjectBytes> ReadAhead::read(const Store& store, const ObjectRead& read, const Store::Room& room) {
+Result<ObjectBytes> ReadAhead::read(const Store& store, const ObjectRead& read, const Store::Allocate& room) {
   struct Answer {
     std::mutex mutex;
     std::condition_variable came;

@@ -47,8 +47,6 @@ std::unexpected<Error> not_there(const std::string& uri) {
   return fail(ErrorCode::kNotFound, "no such file or folder" + hint, {uri, -1, -1, -1});
 }
 
-bool is_remote(const std::string& uri) { return uri.find("://") != std::string::npos; }
-
 // URLs are absolute as they are.
 std::string absolute(const std::string& path) {
   if (is_remote(path)) return path;
@@ -184,9 +182,8 @@ struct ExpandedList {
 };
 
 // Patterns, and folders of shards, to files; the order of the list stays.
-Result<ExpandedList> expand_list(const std::vector<std::string>& uris, const std::string& kind) {
+Result<ExpandedList> expand_list(const Store& store, const std::vector<std::string>& uris, const std::string& kind) {
   ExpandedList list;
-  const FileStore store;
   for (const std::string& uri : uris) {
     std::error_code error;
     if (uri.empty()) return fail(ErrorCode::kInvalidArgument, "the source is an empty string");
@@ -201,7 +198,7 @@ Result<ExpandedList> expand_list(const std::vector<std::string>& uris, const std
       list.has_folders = list.has_folders || shards->empty();
       found = std::move(*shards);
     } else if (!fs::exists(status) && is_pattern(uri)) {
-      auto matches = expand_pattern(uri);
+      auto matches = expand_pattern(store, uri);
       if (!matches) return std::unexpected(std::move(matches).error());
       found = std::move(*matches);
     } else if (!fs::exists(status) && !is_remote(uri)) {
@@ -239,7 +236,7 @@ Result<SourcePtr> open_remote(const std::string& given, const OpenOptions& optio
   const std::string uri = without_secrets(given), key = object_key(given);
   std::vector<std::string> paths = {key};
   if (key.find('{') != std::string::npos) {
-    auto expanded = expand_pattern(key);
+    auto expanded = expand_pattern(**store, key);
     if (!expanded) return std::unexpected(std::move(expanded).error());
     paths = std::move(*expanded);
   }
@@ -294,7 +291,7 @@ Result<SourcePtr> open_one(const std::string& uri, const OpenOptions& options) {
     return fail(error == std::errc::permission_denied ? ErrorCode::kNoAccess : ErrorCode::kIo,
                 fmt::format("cannot look at it ({})", error.message()), {uri, -1, -1, -1});
   } else if (is_pattern(uri)) {
-    auto expanded = expand_pattern(uri);
+    auto expanded = expand_pattern(*store, uri);
     if (!expanded) return std::unexpected(std::move(expanded).error());
     paths = std::move(*expanded);
   } else {
@@ -338,7 +335,9 @@ Result<SourcePtr> open_several(const std::vector<std::string>& uris, const OpenO
            (options.kind.empty() ? kind_of_file(uri) : options.kind) == "npy";
   };
   if (uris.size() == 1 && !is_local_npy(uris.front())) return open_one(uris.front(), options);
-  auto expanded = expand_list(uris, options.kind);
+  auto store = make_store_for(uris.front(), options.headers);
+  if (!store) return std::unexpected(std::move(store).error());
+  auto expanded = expand_list(**store, uris, options.kind);
   if (!expanded) return std::unexpected(std::move(expanded).error());
   const std::string name = name_of_list(uris);
   // One store sends one query to its server, so URLs that are signed each need a store of their own.
@@ -352,8 +351,6 @@ Result<SourcePtr> open_several(const std::vector<std::string>& uris, const OpenO
     }
     return mix(std::move(parts), {});
   }
-  auto store = make_store_for(uris.front(), options.headers);
-  if (!store) return std::unexpected(std::move(store).error());
   if (options.kind.empty() && !is_remote(uris.front())) PENSTOCK_CHECK(check_no_volume(expanded->paths.front()));
   const std::string kind = options.kind.empty() ? kind_of_file(expanded->paths.front()) : options.kind;
   if (kind == "tar" || kind == "tfrecord") {

@@ -1,7 +1,7 @@
 #include "source/path_pattern.h"
 
 #include <fmt/format.h>
-#include <glob.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <charconv>
@@ -55,34 +55,79 @@ Status expand_braces(const std::string& pattern, std::vector<std::string>& out) 
   return {};
 }
 
-bool has_wildcard(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
+bool has_wildcard(std::string_view path) { return path.find_first_of("*?[") != std::string_view::npos; }
+
+// A backslash makes the next character mean itself.
+std::string without_escapes(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 1 < text.size()) ++i;
+    plain += text[i];
+  }
+  return plain;
+}
+
+// Appends all keys that match `pattern`, as glob(3) does: level by level, where no wildcard matches a '/' or the dot
+// of a hidden name. `prefix` is what is matched already, with its slash.
+Status expand_wildcards(const Store& store, std::string prefix, std::string_view pattern,
+                        std::vector<std::string>& out) {
+  while (!pattern.empty()) {
+    const std::size_t end = std::min(pattern.find('/'), pattern.size());
+    const std::size_t next = std::min(pattern.find_first_not_of('/', end), pattern.size());
+    const std::string level(pattern.substr(0, end)), slashes(pattern.substr(end, next - end));
+    pattern.remove_prefix(next);
+    if (!has_wildcard(level)) {
+      prefix += without_escapes(level) + slashes;
+      continue;
+    }
+    const std::size_t last = prefix.find_last_not_of('/');
+    const std::string folder = prefix.empty()                ? "."
+                               : last == std::string::npos ? "/"
+                                                           : prefix.substr(0, last + 1);
+    const auto entries = store.list(folder);
+    // As in a shell, a folder that is missing or that may not be read matches nothing.
+    if (!entries && (entries.error().code == ErrorCode::kNotFound || entries.error().code == ErrorCode::kNoAccess))
+      return {};
+    if (!entries) return std::unexpected(entries.error());
+    for (const FolderEntry& entry : *entries) {
+      if (fnmatch(level.c_str(), entry.name.c_str(), FNM_PERIOD) != 0) continue;
+      if (slashes.empty()) {
+        out.push_back(prefix + entry.name);
+      } else if (entry.is_folder) {
+        PENSTOCK_CHECK(expand_wildcards(store, prefix + entry.name + slashes, pattern, out));
+      }
+    }
+    return {};
+  }
+  if (store.stat(prefix)) out.push_back(std::move(prefix));
+  return {};
+}
 
 }  // namespace
 
 bool is_pattern(const std::string& path) { return has_wildcard(path) || path.find('{') != std::string::npos; }
 
-Result<std::vector<std::string>> expand_in_order(const std::string& pattern) {
+Result<std::vector<std::string>> expand_in_order(const Store& store, const std::string& pattern) {
   std::vector<std::string> braced, paths;
   PENSTOCK_CHECK(expand_braces(pattern, braced));
-  for (const std::string& part : braced) {
-    // The characters of a URL mean themselves: nobody could list what they match.
-    if (!has_wildcard(part) || part.find("://") != std::string::npos) {
-      paths.push_back(part);
+  const bool can_list = store.traits().can_list;
+  for (std::string& part : braced) {
+    // Where a store cannot list, wildcard characters mean themselves: URLs have '?' before their query.
+    if (!has_wildcard(part) || !can_list) {
+      paths.push_back(std::move(part));
       continue;
     }
-    glob_t found{};
-    const int status = glob(part.c_str(), 0, nullptr, &found);
-    if (status == 0) paths.insert(paths.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
-    globfree(&found);
-    if (status != 0 && status != GLOB_NOMATCH)
-      return fail(ErrorCode::kIo, "cannot expand the pattern", {part, -1, -1, -1});
+    std::vector<std::string> matches;
+    PENSTOCK_CHECK(expand_wildcards(store, "", part, matches));
+    std::ranges::sort(matches);
+    std::ranges::move(matches, std::back_inserter(paths));
   }
   if (paths.empty()) return fail(ErrorCode::kNotFound, "no file matches", {pattern, -1, -1, -1});
   return paths;
 }
 
-Result<std::vector<std::string>> expand_pattern(const std::string& pattern) {
-  auto paths = expand_in_order(pattern);
+Result<std::vector<std::string>> expand_pattern(const Store& store, const std::string& pattern) {
+  auto paths = expand_in_order(store, pattern);
   if (!paths) return paths;
   std::ranges::sort(*paths);
   const auto repeated = std::ranges::unique(*paths);

@@ -10,30 +10,22 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <thread>
 
 #include "base/random.h"
 #include "penstock/interruption.h"
+#include "store/file_error.h"
+#include "store/file_writer.h"
 
 namespace penstock {
 namespace {
 
 constexpr int kMaxParts = 8;
-constexpr int kRetries = 2;  // of reads that failed in a way that may pass
+constexpr int kRetries = 2;  // for reads that failed with an error that may be temporary
 constexpr auto kBetweenRetries = std::chrono::milliseconds(20);
-// Between two looks at whether the reader was called back: half a second from a slow disk.
+// A read is cancelled between two of these pieces. One takes half a second from a slow disk.
 constexpr std::size_t kBytesPerRead = 16 << 20;
 constexpr int kMaxInterruptions = 1000;  // a signal storm must not become a hang
-
-std::unexpected<Error> system_error(const char* action, int number, Where where) {
-  ErrorCode code = ErrorCode::kIo;
-  if (number == ENOENT || number == ENOTDIR) code = ErrorCode::kNotFound;
-  if (number == EACCES || number == EPERM) code = ErrorCode::kNoAccess;
-  Error error{code, fmt::format("cannot {} ({})", action, std::strerror(number)), std::move(where),
-              number == EIO || number == ESTALE || number == EAGAIN};
-  return std::unexpected(std::move(error));
-}
 
 std::int64_t nanoseconds(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
@@ -46,9 +38,9 @@ ObjectVersion version_of(const struct stat& info, bool has_lasting_inodes) {
           has_lasting_inodes ? static_cast<std::uint32_t>(change) | 1 : 0};
 }
 
-// A file that is written twice within one step of the file system's clock has the same times both times. So
-// one that was written just now is opened a moment later: what is then written to it has another time.
-// Whether it waited.
+// A file that is written twice within one tick of the file system's clock has the same time stamp both times. To
+// notice the second change, this waits until a file that was written just now is older than one tick: later changes
+// then have another time stamp. Returns whether it waited.
 bool wait_for_next_tick(const struct stat& info) {
   constexpr std::chrono::nanoseconds kTick = std::chrono::milliseconds(20);
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -72,7 +64,7 @@ class FileObject final : public Object {
 
   Result<ObjectVersion> version_now() const override {
     struct stat info{};
-    if (calls_->fstat(descriptor_, &info) != 0) return system_error("stat", errno, {path_, -1, -1, -1});
+    if (calls_->fstat(descriptor_, &info) != 0) return file_error("stat", errno, {path_, -1, -1, -1});
     return version_of(info, version().stamp != 0);
   }
 
@@ -84,14 +76,14 @@ class FileObject final : public Object {
       vectors.at(count++) = {part.data(), part.size()};
       wanted += part.size();
     }
-    const auto place = [&] {
+    const auto where = [&] {
       return Where{path_, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(wanted), -1};
     };
     std::uint64_t at = offset;
     int interruptions = 0, failures = 0;
     while (first < count) {
       if (at > offset) PENSTOCK_CHECK(check_interruption(path_));
-      // A part that is longer than one read is read by itself, piece by piece.
+      // A part that is longer than one read is read alone, in several pieces.
       iovec piece = vectors[first];
       piece.iov_len = std::min(piece.iov_len, kBytesPerRead);
       const bool is_long = wanted > kBytesPerRead;
@@ -104,11 +96,11 @@ class FileObject final : public Object {
           std::this_thread::sleep_for(kBetweenRetries * failures);
           continue;
         }
-        return system_error("read", number, place());
+        return file_error("read", number, where());
       }
       if (got == 0)
         return fail(ErrorCode::kTruncated,
-                    fmt::format("file ends at {} bytes, {} expected", at, offset + wanted), place());
+                    fmt::format("file ends at {} bytes, {} expected", at, offset + wanted), where());
       at += static_cast<std::uint64_t>(got);
       for (auto left = static_cast<std::size_t>(got); left > 0;) {
         iovec& vector = vectors[first];
@@ -140,20 +132,41 @@ ssize_t FileCalls::preadv(int descriptor, const iovec* parts, int count, off_t o
   return ::preadv(descriptor, parts, count, offset);
 }
 int FileCalls::close(int descriptor) const { return ::close(descriptor); }
+int FileCalls::create(const char* path, mode_t mode) const {
+  return ::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+}
+ssize_t FileCalls::write(int descriptor, ConstBytes bytes) const {
+  return ::write(descriptor, bytes.data(), bytes.size());
+}
+int FileCalls::fsync(int descriptor) const { return ::fsync(descriptor); }
+int FileCalls::rename(const char* from, const char* to) const { return ::rename(from, to); }
+int FileCalls::unlink(const char* path) const { return ::unlink(path); }
+
+StoreTraits FileStore::traits() const {
+  return {.is_local = true,
+          .can_list = true,
+          .can_write = true,
+          .has_cheap_random_access = true,
+          .has_versions = true};
+}
+
+Result<std::unique_ptr<ObjectWriter>> FileStore::create(const std::string& key, const CreateOptions& options) const {
+  return create_file(key, options, calls_);
+}
 
 Result<std::unique_ptr<Object>> FileStore::open(const std::string& key) const {
   int descriptor = -1, interruptions = 0;
-  // O_NONBLOCK: a FIFO that somebody named x.jpg must not hang us; files do not care.
+  // FileCalls::open() sets O_NONBLOCK, so that a FIFO named x.jpg does not block the caller. Files ignore it.
   do descriptor = calls_->open(key.c_str());
   while (descriptor < 0 && errno == EINTR && ++interruptions < kMaxInterruptions);
-  if (descriptor < 0) return system_error("open", errno, {key, -1, -1, -1});
+  if (descriptor < 0) return file_error("open", errno, {key, -1, -1, -1});
   struct stat info{};
   bool is_known = calls_->fstat(descriptor, &info) == 0;
   if (is_known && wait_for_next_tick(info)) is_known = calls_->fstat(descriptor, &info) == 0;
   if (!is_known) {
     const int number = errno;
     calls_->close(descriptor);
-    return system_error("stat", number, {key, -1, -1, -1});
+    return file_error("stat", number, {key, -1, -1, -1});
   }
   if (!S_ISREG(info.st_mode)) {
     calls_->close(descriptor);
@@ -164,16 +177,17 @@ Result<std::unique_ptr<Object>> FileStore::open(const std::string& key) const {
 
 Result<ObjectVersion> FileStore::stat(const std::string& key) const {
   struct stat info{};
-  if (::stat(key.c_str(), &info) != 0) return system_error("stat", errno, {key, -1, -1, -1});
+  if (::stat(key.c_str(), &info) != 0) return file_error("stat", errno, {key, -1, -1, -1});
   return version_of(info, has_lasting_inodes(info.st_dev, key));
 }
 
-bool FileStore::has_lasting_inodes(dev_t device, const std::string& path) const {
+bool FileStore::has_lasting_inodes(dev_t device, std::string_view path, std::string_view name) const {
   if (device == lasting_device_.load(std::memory_order_relaxed)) return true;
   if (device == passing_device_.load(std::memory_order_relaxed)) return false;
   constexpr decltype(statfs::f_type) kFuse = 0x65735546;
+  const std::string full = name.empty() ? std::string(path) : fmt::format("{}/{}", path, name);
   struct statfs system{};
-  const bool is_lasting = statfs(path.c_str(), &system) == 0 && system.f_type != kFuse;
+  const bool is_lasting = statfs(full.c_str(), &system) == 0 && system.f_type != kFuse;
   (is_lasting ? lasting_device_ : passing_device_).store(device, std::memory_order_relaxed);
   return is_lasting;
 }
@@ -184,32 +198,36 @@ std::optional<FolderIdentity> FileStore::identity_of(const std::string& key) con
   return FolderIdentity{info.st_dev, info.st_ino};
 }
 
-Result<std::vector<FolderEntry>> FileStore::list(const std::string& key) const {
+Result<std::vector<FolderEntry>> FileStore::list(const std::string& key, const ListOptions& options) const {
   std::unique_ptr<DIR, FolderCloser> folder(opendir(key.c_str()));
-  if (!folder) return system_error("list", errno, {key, -1, -1, -1});
+  if (!folder) return file_error("list", errno, {key, -1, -1, -1});
   std::vector<FolderEntry> entries;
   while (true) {
     errno = 0;
-    const dirent* entry = readdir(folder.get());
-    if (entry == nullptr) {
-      if (errno != 0) return system_error("list", errno, {key, -1, -1, -1});
+    const dirent* found = readdir(folder.get());
+    if (found == nullptr) {
+      if (errno != 0) return file_error("list", errno, {key, -1, -1, -1});
       break;
     }
     PENSTOCK_CHECK(check_interruption(key));
-    const std::string_view name = entry->d_name;
+    const std::string_view name = found->d_name;
     if (name == "." || name == "..") continue;
-    bool is_folder = entry->d_type == DT_DIR, is_file = entry->d_type == DT_REG;
-    if (!is_folder && !is_file && (entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN)) {
-      struct stat info{};
-      if (fstatat(dirfd(folder.get()), entry->d_name, &info, 0) != 0) {
-        // A dangling link is listed as a file, so that reading it gives an error with its name.
-        is_file = true;
-      } else {
-        is_folder = S_ISDIR(info.st_mode);
-        is_file = S_ISREG(info.st_mode);
-      }
+    struct stat info{};
+    bool is_examined = false;
+    const auto examine = [&] {
+      return is_examined || (is_examined = fstatat(dirfd(folder.get()), found->d_name, &info, 0) == 0);
+    };
+    bool is_folder = found->d_type == DT_DIR, is_file = found->d_type == DT_REG;
+    if (found->d_type == DT_LNK || found->d_type == DT_UNKNOWN) {
+      const bool exists = examine();
+      is_folder = exists && S_ISDIR(info.st_mode);
+      // A dangling link is listed as a file, so that reading it gives an error with its name.
+      is_file = !exists || S_ISREG(info.st_mode);
     }
-    if (is_folder || is_file) entries.push_back({std::string(name), is_folder});
+    if (!is_folder && !is_file) continue;
+    FolderEntry& entry = entries.emplace_back(std::string(name), is_folder, std::nullopt);
+    if (is_file && options.wants_version && options.wants_version(name) && examine())
+      entry.version = version_of(info, has_lasting_inodes(info.st_dev, key, name));
   }
   std::ranges::sort(entries, {}, &FolderEntry::name);
   return entries;

@@ -1,44 +1,40 @@
-// Local files, read with preadv.
+// A Store of local files, which are read with preadv.
 //
-// Why not mmap: a mapped file that shrinks kills the process with SIGBUS; a short read is an
-// error we can name.
+// Keys are paths, absolute or relative to the current folder. The store holds no descriptors itself; an open Object
+// holds one. Reads are not mapped into memory: a mapped file that shrinks kills the process with SIGBUS, while a short
+// read is an error that can be reported. Reads that fail with EIO or ESTALE are tried again a few times.
+// Thread-safe.
 #pragma once
-
-#include <sys/stat.h>
-#include <sys/uio.h>
 
 #include <atomic>
 
+#include "store/file_calls.h"
 #include "store/store.h"
 
 namespace penstock {
-
-// The system calls a FileStore makes, so that tests can interrupt, shorten and fail them.
-class FileCalls {
- public:
-  virtual ~FileCalls() = default;
-  virtual int open(const char* path) const;
-  virtual int fstat(int descriptor, struct stat* out) const;
-  virtual ssize_t preadv(int descriptor, const iovec* parts, int count, off_t offset) const;
-  virtual int close(int descriptor) const;
-};
 
 class FileStore final : public Store {
  public:
   explicit FileStore(std::shared_ptr<const FileCalls> calls = std::make_shared<FileCalls>())
       : calls_(std::move(calls)) {}
 
+  using Store::create;
+  using Store::list;
+
+  StoreTraits traits() const override;
   Result<std::unique_ptr<Object>> open(const std::string& key) const override;
   Result<ObjectVersion> stat(const std::string& key) const override;
-  Result<std::vector<FolderEntry>> list(const std::string& key) const override;
+  Result<std::vector<FolderEntry>> list(const std::string& key, const ListOptions& options) const override;
   std::optional<FolderIdentity> identity_of(const std::string& key) const override;
+  Result<std::unique_ptr<ObjectWriter>> create(const std::string& key, const CreateOptions& options) const override;
 
  private:
-  // File systems in user space give a file another inode number whenever they look it up again.
-  bool has_lasting_inodes(dev_t device, const std::string& path) const;
+  // Whether a file keeps its inode number. File systems in user space give it another one whenever they look it
+  // up again. `name` is the file in the folder `path`; empty: `path` is the file.
+  bool has_lasting_inodes(dev_t device, std::string_view path, std::string_view name = {}) const;
 
   std::shared_ptr<const FileCalls> calls_;
-  // The devices that were looked at last.
+  // The device that was examined last, with each of the two answers.
   mutable std::atomic<dev_t> lasting_device_ = ~dev_t{0}, passing_device_ = ~dev_t{0};
 };
 

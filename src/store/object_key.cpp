@@ -11,15 +11,16 @@
 #include "base/hash.h"
 #include "base/text/lower_case.h"
 #include "base/text/public_uri.h"
+#include "base/text/uri_scheme.h"
 
 namespace penstock {
 namespace {
 
 constexpr std::size_t kDigestDigits = 16;
-constexpr int kMaxDecodings = 4;  // no honest name is encoded more often
+constexpr int kMaxDecodings = 4;  // names are never encoded more often in good faith
 
 // Parameters by which the usual stores and networks grant access. They say who may read and until when, and nothing
-// about the content. A parameter that is missing here costs a cache that is filled anew for each signature.
+// about the content. If a parameter is missing from this list, the cache is filled again for each new signature.
 constexpr std::array<std::string_view, 27> kAccessNames = {
     "accesskeyid", "access_key", "api-key",  "api_key",        "apikey",         "auth",   "authorization",
     "awsaccesskeyid", "exp",     "expires",  "expiry",         "googleaccessid", "hdnea",  "hdnts",
@@ -28,7 +29,7 @@ constexpr std::array<std::string_view, 27> kAccessNames = {
 constexpr std::array<std::string_view, 6> kAccessPrefixes = {"x-amz-", "x-goog-", "x-oss-", "x-obs-", "x-cos-",
                                                              "q-sign"};
 constexpr std::array<std::string_view, 5> kAccessParts = {"signature", "token", "password", "secret", "credential"};
-// Of Azure's shared access signatures; too short to mean the same elsewhere.
+// The parameters of Azure's shared access signatures. They are too short to mean the same elsewhere.
 constexpr std::array<std::string_view, 20> kAzureNames = {"saoid", "scid", "sdd",   "se",  "ses", "si",  "sip",
                                                           "ske",   "skoid", "sks",  "skt", "sktid", "skv", "sp",
                                                           "spr",   "sr",   "srt",   "ss",  "st",  "suoid"};
@@ -46,7 +47,7 @@ bool grants_access(std::string_view parameter, bool is_azure) {
          (is_azure && (name == "sv" || std::ranges::any_of(kAzureNames, is_name)));
 }
 
-// The parameters that select content, in one order; empty: none does.
+// The parameters that select content, sorted; empty if there are none.
 std::string selection_of(std::string_view query) {
   std::vector<std::string_view> parameters;
   while (!query.empty()) {
@@ -98,8 +99,8 @@ std::string selection_digest(std::string_view query) {
 std::string object_key(std::string_view url) {
   const std::size_t end = end_of_path(url);
   std::string key = without_secrets(url);
-  const std::size_t scheme = key.find("://");
-  if (scheme == std::string::npos || end == 0) return key;
+  const std::size_t scheme = uri_scheme(key).size();
+  if (scheme == 0) return key;
   std::string digest;
   if (end < url.size()) {
     digest = selection_digest(url.substr(end));

@@ -1,8 +1,8 @@
-// A store that believes that an object is missing when it was told so twice.
+// A store that reports an object as missing only after a second request has confirmed it.
 //
-// Where a missing object has a meaning (a chunk of a Zarr array then has the fill value), one wrong "not found" of a
-// server or a proxy would become wrong numbers. Everything else is passed on.
-// Thread-safe like the store it wraps, which it keeps alive.
+// Where a missing object has a meaning (a missing chunk of a Zarr array has the fill value), one wrong "not found"
+// from a server or a proxy would become wrong numbers. All other calls and answers are passed on unchanged.
+// Thread-safe, like the store that it wraps and keeps alive.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,8 @@
 
 namespace penstock {
 
-// Files do not err: a store that wants no reads ahead is returned as it is.
+// A store with cheap random access is returned unchanged: no server or proxy stands between, and a file system does
+// not give such wrong answers.
 std::shared_ptr<const Store> with_second_look(std::shared_ptr<const Store> store);
 
 }  // namespace penstock

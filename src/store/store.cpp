@@ -11,7 +11,11 @@ constexpr std::uint64_t kPieceBytes = 16 << 20;  // large enough to be read over
 
 }  // namespace
 
-Result<ObjectBytes> Store::read(const ObjectRead& wanted, const Room& room) const {
+Result<std::unique_ptr<ObjectWriter>> Store::create(const std::string& key, const CreateOptions&) const {
+  return fail(ErrorCode::kUnsupported, "this store cannot be written to", {key, -1, -1, -1});
+}
+
+Result<ObjectBytes> Store::read(const ObjectRead& wanted, const Allocate& allocate) const {
   if (wanted.only_version) {
     const auto version = stat(wanted.key);
     if (!version) return std::unexpected(version.error());
@@ -40,15 +44,15 @@ Result<ObjectBytes> Store::read(const ObjectRead& wanted, const Room& room) cons
   if (offset > version.size || length > version.size - offset)
     return fail(ErrorCode::kTruncated,
                 fmt::format("object ends at {} bytes, {} expected", version.size, offset + length), where);
-  const auto memory = room(length);
+  const auto memory = allocate(length);
   if (!memory) return std::unexpected(memory.error());
   const MutableBytes bytes = memory->first(length);
   PENSTOCK_CHECK((*object)->read_at(offset, bytes));
   return ObjectBytes{bytes, offset, version};
 }
 
-void Store::start_read(ObjectRead wanted, Room room, std::stop_token, Done done) const {
-  done(read(wanted, room));
+void Store::start_read(ObjectRead wanted, Allocate allocate, std::stop_token, Done done) const {
+  done(read(wanted, allocate));
 }
 
 ObjectRead version_read(std::string key) {
@@ -66,7 +70,7 @@ Result<std::vector<std::byte>> read_all(const Store& store, const std::string& k
   if (size > limit)
     return fail(ErrorCode::kTooLarge, fmt::format("{} bytes, at most {} allowed", size, limit),
                 {key, 0, static_cast<std::int64_t>(size), -1});
-  // Memory is touched as bytes arrive: a server may have told any size.
+  // Memory is touched only as bytes arrive, because a server may claim any size.
   std::vector<std::byte> bytes;
   bytes.reserve(size);
   while (bytes.size() < size) {

@@ -1,135 +1,85 @@
-// Where bytes live: one interface for files, memory, HTTP and (later) S3.
+// A Store is where bytes live: one interface for local files, memory and HTTP servers, and later for S3.
 //
-// Retries, checksums of transport and deadlines belong behind this interface and nowhere else.
-// A Store is thread-safe; an Object belongs to one thread at a time.
+// A store names its objects by keys: paths of files, URLs without their secrets (object_key.h), or any text with '/'
+// between folders. Retries, deadlines and checksums of the transport belong behind this interface; callers never
+// repeat a call.
+//
+// Thread-safe. A store is a handle on data that others may change, so all functions are const, also those that write.
+// It is shared by shared_ptr and must outlive the reads that start_read() started.
+//
+// Failures name the key. kNotFound means that the store answered that there is no such object; no other failure
+// does. kNoAccess, kUnsupported and kIo mean what they say; Error::retryable tells whether a later call may succeed.
+//
+//   auto store = make_store_for("https://example.org/data");  // store_of_uri.h
+//   if (!store) return report(store.error());
+//   std::vector<std::byte> memory;
+//   auto answer = (*store)->read({.key = "https://example.org/data/a.bin", .max_bytes = 1 << 20},
+//                                [&](std::size_t size) -> Result<MutableBytes> {
+//                                  memory.resize(size);
+//                                  return memory;
+//                                });
+//   if (!answer) return report(answer.error());
+//   use(answer->bytes, answer->version);
 #pragma once
 
-#include <compare>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
 #include "penstock/result.h"
+#include "store/folder_entry.h"
+#include "store/object.h"
+#include "store/object_read.h"
+#include "store/object_version.h"
+#include "store/object_writer.h"
+#include "store/store_traits.h"
 
 namespace penstock {
-
-// What tells one version of an object from the next.
-struct ObjectVersion {
-  std::uint64_t size = 0;
-  // When it was modified; of an object on a server, a number made from its ETag or Last-Modified. 0 there: the
-  // server says neither.
-  std::int64_t modified_ns = 0;
-  // For a file, a number made from its inode and its ctime; 0 where these are not known. Permissions and links
-  // change it too, so a difference does not prove that a file in use has changed, which would be an error. A
-  // cache does compare it (is_exactly): there a needless difference only costs a fresh read.
-  std::uint32_t stamp = 0;
-
-  bool operator==(const ObjectVersion& other) const {
-    return size == other.size && modified_ns == other.modified_ns;
-  }
-  bool is_exactly(const ObjectVersion& other) const { return *this == other && stamp == other.stamp; }
-};
-
-class Object {
- public:
-  virtual ~Object() = default;
-
-  // When it was opened, and now.
-  const ObjectVersion& version() const { return version_; }
-  virtual Result<ObjectVersion> version_now() const { return version_; }
-
-  // Fills all parts from consecutive bytes at `offset`, or fails: never fewer, never others.
-  virtual Status read_at(std::uint64_t offset, std::span<const MutableBytes> parts) = 0;
-
-  Status read_at(std::uint64_t offset, MutableBytes part) {
-    return read_at(offset, std::span<const MutableBytes>(&part, 1));
-  }
-
- protected:
-  explicit Object(ObjectVersion version) : version_(version) {}
-
- private:
-  ObjectVersion version_;
-};
-
-struct FolderEntry {
-  std::string name;  // without the folder
-  bool is_folder = false;
-};
-
-// Which bytes of an object; by default all of them.
-struct ByteRange {
-  static constexpr std::uint64_t kToTheEnd = UINT64_MAX;
-  std::uint64_t offset = 0;
-  std::uint64_t length = kToTheEnd;
-  bool from_end = false;  // the last `length` bytes (all, where the object is shorter); offset is 0
-
-  bool is_whole() const { return offset == 0 && length == kToTheEnd; }
-  bool operator==(const ByteRange&) const = default;
-};
-
-// A read that knows all it needs beforehand: no opening, one request.
-struct ObjectRead {
-  std::string key;
-  ByteRange range;
-  std::uint64_t max_bytes = 0;          // a longer answer is kTooLarge, and is not read
-  std::optional<ObjectVersion> version;  // anything else is kChanged
-  // Not 0: somebody waits for it, and for little else. Worth so many requests at once, beyond what the
-  // store wants to have under way otherwise.
-  std::size_t urgent_requests = 0;
-  // Of a whole object: a guess of its size, which only decides what is asked for at once; 0: none.
-  std::uint64_t likely_bytes = 0;
-  bool only_version = false;  // no bytes are read
-};
-
-struct ObjectBytes {
-  MutableBytes bytes;        // in memory that the reader's Room gave
-  std::uint64_t offset = 0;  // of the first of them, in the object
-  ObjectVersion version;     // of the object they were read from
-};
-
-// Tells a folder from all others, whatever links lead to it.
-struct FolderIdentity {
-  std::uint64_t device = 0, number = 0;
-  auto operator<=>(const FolderIdentity&) const = default;
-};
 
 class Store {
  public:
   virtual ~Store() = default;
 
-  // Gives memory for an answer of this many bytes; called at most once for each try, and again only
-  // when what an earlier try read is worthless.
-  using Room = std::function<Result<MutableBytes>(std::size_t)>;
-  // kNotFound means that the store answered that there is no such object; no other failure does.
-  virtual Result<ObjectBytes> read(const ObjectRead& wanted, const Room& room) const;
+  virtual StoreTraits traits() const = 0;
+  std::size_t reads_ahead() const { return traits().reads_ahead; }
+  std::size_t urgent_reads() const { return traits().urgent_reads; }
 
-  // How many reads a store wants to have under way at one time now; 0: waiting for one after
-  // another on each thread serves it as well (files).
-  virtual std::size_t reads_ahead() const { return 0; }
-  // How many of urgent reads it takes at one time.
-  virtual std::size_t urgent_reads() const { return 0; }
-  // For stores that want reads ahead. `done` is called once, on a thread of the store's, also when
-  // `stop` was requested (with kStopped); `room` is called there too. Neither may wait for long.
-  using Done = std::function<void(Result<ObjectBytes>)>;
-  virtual void start_read(ObjectRead wanted, Room room, std::stop_token stop, Done done) const;
+  // Opens an object for many reads. Fails with kNotFound if there is no such object.
   virtual Result<std::unique_ptr<Object>> open(const std::string& key) const = 0;
+
+  // The version of an object, or of a folder where the store has folders.
   virtual Result<ObjectVersion> stat(const std::string& key) const = 0;
-  // Files and folders right below `key`, sorted by name; links are followed.
-  virtual Result<std::vector<FolderEntry>> list(const std::string& key) const = 0;
-  // Nothing where the store has no links.
+
+  // The objects and folders right below `key`, sorted by the bytes of their names; links are followed. Fails with
+  // kNotFound if there is no such folder, and with kUnsupported if the store cannot list.
+  Result<std::vector<FolderEntry>> list(const std::string& key) const { return list(key, ListOptions()); }
+  virtual Result<std::vector<FolderEntry>> list(const std::string& key, const ListOptions& options) const = 0;
+
+  // Empty where the store has no links.
   virtual std::optional<FolderIdentity> identity_of(const std::string&) const { return std::nullopt; }
+
+  // Starts to write an object; folders that are missing are made. Readers see nothing of it before it is committed.
+  // Fails with kUnsupported if the store cannot write.
+  Result<std::unique_ptr<ObjectWriter>> create(const std::string& key) const { return create(key, CreateOptions()); }
+  virtual Result<std::unique_ptr<ObjectWriter>> create(const std::string& key, const CreateOptions& options) const;
+
+  // Returns at least `size` bytes of memory for an answer, which must stay valid until the read is done. It is called
+  // at most once per attempt, and again only after everything that an earlier attempt read was discarded.
+  using Allocate = std::function<Result<MutableBytes>(std::size_t size)>;
+  // Reads without opening, and waits for the answer.
+  virtual Result<ObjectBytes> read(const ObjectRead& wanted, const Allocate& allocate) const;
+
+  // Reads without waiting, for stores that want reads ahead. `done` is called exactly once, also after `stop` was
+  // requested (then with kStopped). Both functions are called on a thread of the store and must not block.
+  using Done = std::function<void(Result<ObjectBytes>)>;
+  virtual void start_read(ObjectRead wanted, Allocate allocate, std::stop_token stop, Done done) const;
 };
 
-// Asks for the version alone.
-ObjectRead version_read(std::string key);
-
-// The whole object, which may have at most `limit` bytes.
+// The whole object. Fails with kTooLarge if it has more than `limit` bytes.
 Result<std::vector<std::byte>> read_all(const Store& store, const std::string& key, std::uint64_t limit);
 
 }  // namespace penstock

@@ -6,13 +6,14 @@
 #include <array>
 
 #include "base/text/lower_case.h"
+#include "base/text/uri_scheme.h"
 #include "store/file_store.h"
 #include "store/http/http_store.h"
 
 namespace penstock {
 namespace {
 
-// Which bytes are asked for, and how they come, is the store's business.
+// The store sets these headers itself.
 constexpr std::array<std::string_view, 7> kOwnHeaders = {
     "accept-encoding", "connection", "content-length", "host", "if-match", "range", "transfer-encoding"};
 
@@ -51,12 +52,12 @@ Result<std::shared_ptr<const Store>> http_store_for(const std::string& uri, cons
 
 }  // namespace
 
+bool is_remote(std::string_view uri) { return !uri_scheme(uri).empty(); }
+
 Result<std::shared_ptr<const Store>> make_store_for(const std::string& uri,
                                                     const std::vector<std::string>& headers) {
-  const std::size_t end = uri.find("://");
-  // "a/b://c" is a path; a scheme stands before any slash.
-  if (end == std::string::npos || end == 0 || uri.find('/') < end) return std::make_shared<FileStore>();
-  const std::string scheme = lower_case(uri.substr(0, end));
+  if (!is_remote(uri)) return std::make_shared<FileStore>();
+  const std::string scheme = lower_case(uri_scheme(uri));
   if (scheme == "http" || scheme == "https") return http_store_for(uri, headers);
   const char* advice = scheme == "file" ? "; give the path without it" : "";
   return fail(ErrorCode::kUnsupported, fmt::format("{}:// is nothing this build reads{}", scheme, advice),

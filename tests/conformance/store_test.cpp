@@ -1,4 +1,5 @@
-// What every store must do, whatever holds the bytes.
+// What every store must do, whatever holds the bytes. A new store joins with one more Kind at the end; its traits
+// decide what is asked of it.
 #include "store/store.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +67,6 @@ Filled web(bool has_head) {
 struct Kind {
   const char* name;
   std::function<Filled()> make;
-  bool can_list = true;
 };
 
 class AnyStore : public testing::TestWithParam<Kind> {
@@ -76,7 +76,28 @@ class AnyStore : public testing::TestWithParam<Kind> {
     if (filled_.store == nullptr) GTEST_SKIP() << "not in this build";
   }
   const Store& store() const { return *filled_.store; }
+  bool can_list() const { return store().traits().can_list; }
   std::string key(const std::string& name) const { return filled_.root + "/" + name; }
+
+  static ConstBytes text(std::string_view words) { return std::as_bytes(std::span(words)); }
+  void write(const std::string& name, std::string_view words) const {
+    auto writer = store().create(key(name));
+    ASSERT_TRUE(writer) << writer.error().describe();
+    ASSERT_TRUE((*writer)->write(text(words)));
+    const auto committed = (*writer)->commit();
+    ASSERT_TRUE(committed) << committed.error().describe();
+  }
+  std::string contents(const std::string& name) const {
+    const auto bytes = read_all(store(), key(name), 1 << 20);
+    return bytes ? std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()) : bytes.error().describe();
+  }
+  std::vector<std::string> names_in(const std::string& folder) const {
+    std::vector<std::string> names;
+    if (const auto entries = store().list(key(folder)))
+      for (const FolderEntry& entry : *entries) names.push_back(entry.name);
+    return names;
+  }
+
   Filled filled_;
 };
 
@@ -153,7 +174,7 @@ TEST_P(AnyStore, offsets_beyond_any_file_are_an_error) {
 
 TEST_P(AnyStore, missing_objects_are_not_found_by_name) {
   std::vector<Error> errors = {store().open(key("nope.bin")).error(), store().stat(key("nope.bin")).error()};
-  if (GetParam().can_list) errors.push_back(store().list(key("nope")).error());
+  if (can_list()) errors.push_back(store().list(key("nope")).error());
   for (const auto& status : errors) {
     EXPECT_EQ(status.code, ErrorCode::kNotFound) << status.describe();
     EXPECT_NE(status.where.uri.find("nope"), std::string::npos);
@@ -221,7 +242,7 @@ TEST_P(AnyStore, tells_the_version_without_reading) {
 }
 
 TEST_P(AnyStore, lists_files_and_folders_sorted_without_the_folder_name) {
-  if (!GetParam().can_list) {
+  if (!can_list()) {
     EXPECT_EQ(store().list(filled_.root).error().code, ErrorCode::kUnsupported);
     return;
   }
@@ -231,6 +252,137 @@ TEST_P(AnyStore, lists_files_and_folders_sorted_without_the_folder_name) {
   for (const auto& entry : *root) seen.emplace_back(entry.name, entry.is_folder);
   EXPECT_EQ(seen, (std::vector<std::pair<std::string, bool>>{{"a.bin", false}, {"b", true}, {"b-1", true}}));
   EXPECT_EQ(store().list(key("b"))->size(), 2u);
+}
+
+TEST_P(AnyStore, lists_the_versions_that_are_wanted) {
+  if (!can_list()) GTEST_SKIP() << "cannot list";
+  std::vector<std::string> asked;
+  const auto wants = [&](std::string_view name) {
+    asked.emplace_back(name);
+    return name != "d.bin";
+  };
+  const auto root = store().list(filled_.root, {wants});
+  ASSERT_TRUE(root) << root.error().describe();
+  ASSERT_TRUE((*root)[0].version);
+  EXPECT_EQ((*root)[0].version->size, 1000u);
+  EXPECT_TRUE((*root)[0].version->is_exactly(*store().stat(key("a.bin"))));
+  EXPECT_FALSE((*root)[1].version) << "a folder";
+  EXPECT_EQ(asked, std::vector<std::string>{"a.bin"}) << "each object once, and no folder";
+  const auto below = store().list(key("b"), {wants});
+  ASSERT_TRUE(below);
+  EXPECT_TRUE((*below)[0].version);
+  EXPECT_FALSE((*below)[1].version) << "not wanted";
+  const auto without = store().list(filled_.root);
+  EXPECT_FALSE((*without)[0].version);
+}
+
+TEST_P(AnyStore, lists_by_the_bytes_of_names) {
+  if (!store().traits().can_write || !can_list()) GTEST_SKIP() << "cannot write and list";
+  for (const char* name : {"n/Z", "n/a", "n/\xC3\xA4", "n/a.b", "n/10", "n/9"}) write(name, "x");
+  std::vector<std::string> names;
+  const auto entries = store().list(key("n"));
+  ASSERT_TRUE(entries);
+  for (const FolderEntry& entry : *entries) names.push_back(entry.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"10", "9", "Z", "a", "a.b", "\xC3\xA4"}));
+}
+
+TEST_P(AnyStore, what_cannot_be_written_says_so) {
+  if (store().traits().can_write) GTEST_SKIP() << "can write";
+  EXPECT_EQ(store().create(key("x")).error().code, ErrorCode::kUnsupported);
+}
+
+TEST_P(AnyStore, an_object_appears_whole_when_it_is_committed) {
+  if (!store().traits().can_write) GTEST_SKIP() << "cannot write";
+  auto writer = store().create(key("new/folder/x.bin"));
+  ASSERT_TRUE(writer) << writer.error().describe();
+  ASSERT_TRUE((*writer)->write(text("first, ")));
+  ASSERT_TRUE((*writer)->write({}));
+  ASSERT_TRUE((*writer)->write(text("second")));
+  EXPECT_EQ(store().stat(key("new/folder/x.bin")).error().code, ErrorCode::kNotFound) << "not committed yet";
+  ASSERT_TRUE((*writer)->commit());
+  EXPECT_EQ(contents("new/folder/x.bin"), "first, second");
+  EXPECT_FALSE((*writer)->write(text("more")));
+  EXPECT_FALSE((*writer)->commit());
+  (*writer)->abandon();
+  writer->reset();
+  EXPECT_EQ(contents("new/folder/x.bin"), "first, second") << "a commit is final";
+  EXPECT_EQ(names_in("new/folder"), std::vector<std::string>{"x.bin"});
+}
+
+TEST_P(AnyStore, an_object_that_is_replaced_has_another_version_and_readers_keep_the_old_one) {
+  if (!store().traits().can_write) GTEST_SKIP() << "cannot write";
+  write("x.bin", "old");
+  const ObjectVersion before = *store().stat(key("x.bin"));
+  auto reader = store().open(key("x.bin"));
+  ASSERT_TRUE(reader);
+  write("x.bin", "new");
+  EXPECT_EQ(contents("x.bin"), "new");
+  if (store().traits().has_versions) {
+    EXPECT_FALSE(store().stat(key("x.bin"))->is_exactly(before));
+  }
+  std::string old(3, ' ');
+  ASSERT_TRUE((*reader)->read_at(0, std::as_writable_bytes(std::span(old))));
+  EXPECT_EQ(old, "old");
+}
+
+TEST_P(AnyStore, a_writer_that_is_abandoned_or_destroyed_leaves_the_old_object) {
+  if (!store().traits().can_write) GTEST_SKIP() << "cannot write";
+  write("w/x.bin", "old");
+  for (const bool is_destroyed : {false, true}) {
+    auto writer = store().create(key("w/x.bin"));
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE((*writer)->write(text("new")));
+    if (is_destroyed) {
+      writer->reset();
+    } else {
+      (*writer)->abandon();
+      EXPECT_FALSE((*writer)->write(text("more")));
+      EXPECT_FALSE((*writer)->commit());
+    }
+    EXPECT_EQ(contents("w/x.bin"), "old");
+    EXPECT_EQ(names_in("w"), std::vector<std::string>{"x.bin"}) << "nothing is left behind";
+  }
+}
+
+TEST_P(AnyStore, every_fault_while_writing_leaves_the_old_object_and_nothing_else) {
+  if (!store().traits().can_write) GTEST_SKIP() << "cannot write";
+  write("w/x.bin", "old");
+  for (const StoreCall call : {StoreCall::kCreate, StoreCall::kWrite, StoreCall::kCommit}) {
+    const FaultStore faulty(filled_.store, {1, false, Fault::kEio, call});
+    const auto replaced = [&]() -> Status {
+      auto writer = faulty.create(key("w/x.bin"));
+      if (!writer) return std::unexpected(writer.error());
+      PENSTOCK_CHECK((*writer)->write(text("new")));
+      return (*writer)->commit();
+    }();
+    ASSERT_FALSE(replaced);
+    EXPECT_EQ(replaced.error().where.uri, key("w/x.bin"));
+    EXPECT_EQ(faulty.faults(), 1u);
+    EXPECT_EQ(contents("w/x.bin"), "old");
+    EXPECT_EQ(names_in("w"), std::vector<std::string>{"x.bin"});
+  }
+}
+
+TEST_P(AnyStore, faults_can_be_injected_into_each_call) {
+  const auto fault = [&](StoreCall call) {
+    return FaultStore(filled_.store, {1, false, Fault::kEio, call});
+  };
+  std::vector<std::byte> memory(1000);
+  const auto allocate = [&](std::size_t) -> Result<MutableBytes> { return MutableBytes(memory); };
+  const ObjectRead whole{key("a.bin"), {}, 1000, {}};
+  EXPECT_EQ(fault(StoreCall::kOpen).open(key("a.bin")).error().code, ErrorCode::kIo);
+  EXPECT_EQ(fault(StoreCall::kStat).stat(key("a.bin")).error().code, ErrorCode::kIo);
+  EXPECT_EQ(fault(StoreCall::kList).list(filled_.root).error().code, ErrorCode::kIo);
+  EXPECT_EQ(fault(StoreCall::kRead).read(whole, allocate).error().code, ErrorCode::kIo);
+  auto object = fault(StoreCall::kReadAt).open(key("a.bin"));
+  ASSERT_TRUE(object);
+  EXPECT_EQ((*object)->read_at(0, memory).error().code, ErrorCode::kIo);
+  EXPECT_TRUE((*object)->read_at(0, memory)) << "only the first";
+  std::optional<ErrorCode> started;
+  fault(StoreCall::kStartRead).start_read(whole, allocate, {}, [&](Result<ObjectBytes> answer) {
+    if (!answer) started = answer.error().code;
+  });
+  EXPECT_EQ(started, ErrorCode::kIo);
 }
 
 TEST_P(AnyStore, read_all_keeps_its_limit) {
@@ -244,9 +396,11 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Kind{"Memory", memory}, Kind{"Files", [] { return files({}); }},
                     Kind{"FilesShortReads", [] { return files({.short_read = 0.7}); }},
                     Kind{"FilesInterrupted",
-                         [] { return files({.short_read = 0.3, .interrupted = 0.5, .again = 0.3}); }},
-                    Kind{"Web", [] { return web(true); }, false},
-                    Kind{"WebWithoutHead", [] { return web(false); }, false},
+                         [] {
+                           return files({.short_read = 0.3, .short_write = 0.5, .interrupted = 0.5, .again = 0.3});
+                         }},
+                    Kind{"Web", [] { return web(true); }},
+                    Kind{"WebWithoutHead", [] { return web(false); }},
                     Kind{"FaultStoreWithoutFaults",
                          [] {
                            Filled inner = memory();

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "base/bytes.h"
 #include "base/memory/area.h"
+#include "base/memory/memory_block.h"
 
 namespace penstock {
 

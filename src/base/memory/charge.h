@@ -1,4 +1,4 @@
-// Memory that is not the callee's to decide about: asked for before it is taken.
+// Lets a function ask its caller for permission before it allocates.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// Says whether so many bytes more may be taken. Empty: any number.
+// Fails if the callee may not allocate this many bytes more. Empty: there is no limit.
 using Charge = std::function<Status(std::uint64_t bytes)>;
 
 inline Status ask(const Charge& charge, std::uint64_t bytes) { return charge ? charge(bytes) : Status(); }

@@ -9,7 +9,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kShareOfSurplusIndex = 16;  // of the memory; a loader's budget does not count it
+// The surplus index may use one part in this many of the memory, in addition to it.
+constexpr std::uint64_t kShareOfSurplusIndex = 16;
 
 }  // namespace
 

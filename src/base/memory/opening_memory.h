@@ -1,12 +1,12 @@
-// The memory that opening a source may take: reserve, then allocate, as a loader does with its budget.
+// The memory that opening a source may use: reserve first, then allocate, as a loader does with its budget.
 //
-// A source is opened before there is a loader, and a small compressed file may claim to hold anything. What
-// is held only while the source is opened (records and archives that are looked at, chunks of coordinates and
-// labels, decompressors) is reserved from a working area. What stays, the index, is the source's own: it grows
-// with the data that is stored. Where it grows much faster than that, the difference is limited too.
+// A source is opened before there is a loader, and a small compressed file may claim to hold anything. Memory that is
+// held only while the source is opened (records and archives that are examined, chunks of coordinates and labels,
+// decompressors) is reserved from a working area. The index stays and belongs to the source: it grows with the data
+// that is stored. If it grows much faster than that, the difference is limited too.
 //
-// Functions find the one of their thread, as with Interruption; those that start threads hand it to them.
-// Without one nothing is limited. Thread-safe.
+// Functions find the OpeningMemory of their thread, as with Interruption; functions that start threads pass it on to
+// them. Without one nothing is limited. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -21,20 +21,20 @@ namespace penstock {
 
 class OpeningMemory {
  public:
-  // 0: as much as a loader takes by default.
+  // `bytes` 0 means the default budget of a loader.
   explicit OpeningMemory(std::uint64_t bytes);
 
   std::uint64_t bytes() const { return working_.budget(); }
   Ledger& working() { return working_; }
-  // For indexes beyond what the stored bytes account for; nothing of it is given back.
+  // For indexes that are larger than the stored bytes explain. Reservations here are never released.
   Ledger& surplus_index() { return surplus_index_; }
 
-  // Of this thread; nullptr: none.
+  // The one of this thread; nullptr if there is none.
   static OpeningMemory* current() { return slot(); }
-  // The budget of this thread's, or `otherwise` where that is less.
+  // The smaller of this thread's budget, if it has one, and `otherwise`.
   static std::uint64_t at_most(std::uint64_t otherwise);
 
-  // While it lives, `memory` is that of this thread.
+  // Makes `memory` the one of this thread for the lifetime of the scope.
   class Scope {
    public:
     explicit Scope(OpeningMemory* memory) : before_(std::exchange(slot(), memory)) {}
@@ -45,7 +45,8 @@ class OpeningMemory {
     OpeningMemory* const before_;
   };
 
-  // Makes one and its scope, unless the thread has one: a source that opens others shares its own with them.
+  // Makes a new one for this thread, unless it has one already: a source that opens other sources shares its own with
+  // them.
   class Begin {
    public:
     explicit Begin(std::uint64_t bytes)
@@ -67,7 +68,7 @@ class OpeningMemory {
   Ledger surplus_index_;
 };
 
-// Bytes of the working area, given back when it goes. Belongs to one thread.
+// Bytes of the working area, which are released when this is destroyed. Belongs to one thread.
 class OpeningReservation {
  public:
   OpeningReservation() = default;
@@ -81,7 +82,7 @@ class OpeningReservation {
   }
   ~OpeningReservation();
 
-  // Takes more from the memory of this thread. The error says what does not fit, and names `where`.
+  // Reserves more from this thread's memory. Fails with kNoMemory; the message says what does not fit, and where.
   Status add(std::uint64_t bytes, std::string_view what, const Where& where);
 
  private:

@@ -11,7 +11,7 @@ namespace penstock {
 
 Scratch::~Scratch() { budget_.ledger.release(held_ + charged_); }
 
-Status Scratch::make_room(std::uint64_t more) {
+Status Scratch::reserve(std::uint64_t more) {
   const std::uint64_t wanted = held_ + charged_ + more;
   if (wanted > budget_.share_bytes + budget_.pot_bytes)
     return fail(ErrorCode::kNoMemory,
@@ -31,8 +31,8 @@ Result<MutableBytes> Scratch::get(int index, std::size_t bytes) {
     budget_.ledger.release(block.size());
     block = MemoryBlock();
     const std::size_t rounded = (bytes + 65535) & ~std::size_t{65535};
-    PENSTOCK_CHECK(make_room(rounded));
-    block = MemoryBlock::allocate(rounded);
+    PENSTOCK_CHECK(reserve(rounded));
+    block = MemoryBlock::allocate(rounded, budget_.allocator);
     if (block.size() < bytes) {
       block = MemoryBlock();
       budget_.ledger.release(rounded);
@@ -41,7 +41,7 @@ Result<MutableBytes> Scratch::get(int index, std::size_t bytes) {
     held_ += block.size();
   }
 #ifdef __SANITIZE_ADDRESS__
-  // Blocks are larger than what was asked for: whoever writes past that is caught.
+  // Blocks are larger than what was asked for. The sanitizer catches writes past that.
   ASAN_UNPOISON_MEMORY_REGION(block.data(), block.size());
   ASAN_POISON_MEMORY_REGION(block.data() + bytes, block.size() - bytes);
 #endif
@@ -50,7 +50,7 @@ Result<MutableBytes> Scratch::get(int index, std::size_t bytes) {
 
 Status Scratch::charge(std::uint64_t bytes) {
   if (bytes == 0) return {};
-  PENSTOCK_CHECK(make_room(bytes));
+  PENSTOCK_CHECK(reserve(bytes));
   charged_ += bytes;
   return {};
 }

@@ -1,19 +1,29 @@
-// A worker's own memory for one sample at a time, within its share of the budget.
+// A Scratch is the memory that a worker uses for one sample at a time, within the worker's share of the budget.
 //
-// Every worker is promised a share. A sample that needs more takes the pot, which one worker at a
-// time may hold, until the sample is done: so no two workers can wait for each other, and whether
-// a sample fits is decided by the budget alone, never by timing.
-// Decoding a chunk that samples share has a budget of its own, whose pot is held for one chunk only: a worker
-// that holds the pot for its sample may wait for a chunk that another worker decodes.
-// A Scratch belongs to one thread; a ScratchBudget is shared.
+// Every worker is promised a share. A sample that needs more takes the pot, a reserve that one worker at a time may
+// hold, until the sample is done. So no two workers wait for each other, and whether a sample fits depends on the
+// budget alone, never on timing.
+// Chunks that samples share are decoded within a second budget, whose pot is held for one chunk only: a worker that
+// holds the pot for its sample may wait for a chunk that another worker decodes.
+//
+// A Scratch belongs to one thread. A ScratchBudget is shared by all workers and must outlive their scratches. What does
+// not fit fails with kNoMemory and a message that names the budget.
+//
+//   ScratchBudget budget(ledger, share_bytes, pot_bytes);  // one
+//   Scratch scratch(budget);                               // one per worker
+//   auto pixels = scratch.get(0, width * height * 3);
+//   if (!pixels) return std::unexpected(pixels.error());
+//   ...
+//   scratch.end_sample();
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 
-#include "base/bytes.h"
 #include "base/memory/ledger.h"
+#include "base/memory/memory_block.h"
 #include "penstock/result.h"
 
 namespace penstock {
@@ -25,19 +35,22 @@ struct ScratchBudget {
         pot_bytes(in_pot) {}
 
   Ledger& ledger;
-  const std::uint64_t share_bytes;
+  const std::uint64_t share_bytes;  // per worker
   const std::uint64_t pot_bytes;
   std::mutex pot;
-  ScratchBudget* chunks = nullptr;  // nullptr: chunks are decoded within this budget, by one worker
+  // The budget for decoding shared chunks. nullptr: chunks are decoded within this budget, by one worker.
+  ScratchBudget* chunks = nullptr;
+  // Where the buffers come from. Set it before the first Scratch is made.
+  std::shared_ptr<Allocator> allocator = page_allocator();
 };
 
-// Uses the pot's memory while nobody holds the pot.
+// Uses the memory of the pot while no worker holds the pot. Workers call it; it must be thread-safe.
 class PotBorrower {
  public:
   virtual ~PotBorrower() = default;
-  // So many bytes of it are needed now: returns when they are free. May wait, but for nobody who waits for the pot.
+  // Returns when this many bytes of the pot are free. It may wait, but not for a thread that waits for the pot.
   virtual void give_back(std::uint64_t bytes) = 0;
-  // All of it is free again.
+  // The whole pot is free again.
   virtual void borrow() = 0;
 };
 
@@ -45,31 +58,32 @@ class Scratch {
  public:
   static constexpr int kBuffers = 13;
 
-  // `borrower`: may be nullptr.
+  // `borrower` may be nullptr; otherwise it must outlive the scratch.
   explicit Scratch(ScratchBudget& budget, PotBorrower* borrower = nullptr)
       : budget_(budget),
         borrower_(borrower) {}
   Scratch(const Scratch&) = delete;
   ~Scratch();
 
-  // At least `bytes` in buffer `index`; what it held before is lost. Grows, never shrinks while
-  // a sample is worked on.
+  // Returns buffer `index` (below kBuffers) with `bytes` bytes of undefined contents. It stays valid until the next
+  // get() of the same index or the end of the sample. Buffers are kept from sample to sample.
   Result<MutableBytes> get(int index, std::size_t bytes);
 
-  // Memory that a library allocates by itself until the sample is done.
+  // Reserves memory that a library allocates by itself, until the end of the sample.
   Status charge(std::uint64_t bytes);
 
-  // Between samples: gives back the pot and what exceeds the share.
+  // Call this between samples. It gives back the pot, and buffers that exceed the share.
   void end_sample();
 
  private:
-  Status make_room(std::uint64_t more);
+  // Reserves `more` bytes, and takes the pot if the share does not suffice.
+  Status reserve(std::uint64_t more);
 
   ScratchBudget& budget_;
   PotBorrower* const borrower_;
   std::array<MemoryBlock, kBuffers> blocks_;
-  std::uint64_t held_ = 0;     // blocks
-  std::uint64_t charged_ = 0;  // libraries
+  std::uint64_t held_ = 0;     // bytes of blocks_
+  std::uint64_t charged_ = 0;  // bytes that libraries allocate
   std::unique_lock<std::mutex> pot_;
 };
 

@@ -1,4 +1,4 @@
-// float16 and back, rounded as NumPy rounds: to nearest, ties to even.
+// Conversions of float16, rounded as in NumPy: to the nearest value, ties to even.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@ inline float half_to_float(std::uint16_t half) {
   const std::uint32_t sign = std::uint32_t{half & 0x8000u} << 16, magnitude = half & 0x7FFFu;
   std::uint32_t bits;
   if (magnitude >= 0x7C00u)
-    bits = (magnitude << 13) + (112u << 23) + (112u << 23);  // infinity, not-a-number
+    bits = (magnitude << 13) + (112u << 23) + (112u << 23);  // infinity, NaN
   else if (magnitude >= 0x0400u)
     bits = (magnitude << 13) + (112u << 23);
   else
@@ -19,7 +19,7 @@ inline float half_to_float(std::uint16_t half) {
   return std::bit_cast<float>(bits | sign);
 }
 
-// Not by way of a float, which would make signalling not-a-numbers quiet.
+// It does not convert to float first, because that would turn signalling NaNs into quiet ones.
 inline double half_to_double(std::uint16_t half) {
   const bool negative = half & 0x8000;
   const int exponent = half >> 10 & 31, fraction = half & 1023;
@@ -43,7 +43,7 @@ inline std::uint16_t double_to_half(double value) {
   if (size < std::ldexp(1.0, -25)) return sign;
   int exponent = std::ilogb(size);
   if (exponent < -14) exponent = -14;
-  // In units of the last place: exact until it is rounded. A carry goes where it belongs.
+  // In units of the last place, which is exact until it is rounded. A carry increments the exponent, as it should.
   const auto units = static_cast<int>(std::nearbyint(std::ldexp(size, 10 - exponent)));
   return static_cast<std::uint16_t>(sign + ((exponent + 14) << 10) + units);
 }

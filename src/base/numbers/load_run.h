@@ -1,5 +1,4 @@
-// Elements of any real type, to a middle type that holds them: double, or a 64-bit integer where they
-// are integers.
+// Converts elements of any real type to a type that holds them: double, or a 64-bit integer for integers.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +8,8 @@
 
 namespace penstock {
 
-// A run of elements `stride` bytes apart; `swapped`: stored in the other byte order. Middle: double,
-// int64 or uint64. Complex numbers are left out.
+// Loads `count` elements that are `stride` bytes apart. `swapped` means that they are stored in the other byte order.
+// Middle is double, int64 or uint64. Complex numbers are not supported: `out` is left unchanged.
 template <typename Middle>
 void load_run(DType dtype, const std::byte* data, std::int64_t stride, bool swapped, Middle* out,
               std::int64_t count);

@@ -5,7 +5,7 @@
 
 namespace penstock {
 
-// Neither type is complex.
+// Neither type may be complex.
 DType promoted(DType a, DType b);
 
 }  // namespace penstock

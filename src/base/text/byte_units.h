@@ -1,4 +1,4 @@
-// Sizes in memory are written in these units.
+// Units for sizes in memory.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Names of files and endings are compared without regard to case, ASCII letters only.
+// Lower case for ASCII letters, because names of files and their endings are compared without regard to case.
 #pragma once
 
 #include <string>

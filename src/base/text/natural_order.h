@@ -1,4 +1,4 @@
-// Names in the order that people expect: runs of digits compare as numbers, so p2 comes before p10.
+// The order of names that people expect: digits compare as numbers, so p2 comes before p10.
 #pragma once
 
 #include <string_view>

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-// Letters put in, left out, changed, or two neighbours swapped: one edit each.
+// The number of edits: a letter inserted, removed or changed, or two neighbours swapped.
 std::size_t edits_between(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), row(b.size() + 1), next(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

@@ -1,4 +1,4 @@
-// "Did you mean ...?": the candidate that is the fewest edits away, if it is near at all.
+// "Did you mean ...?": finds the candidate that is the fewest edits away.
 #pragma once
 
 #include <optional>
@@ -8,6 +8,7 @@
 
 namespace penstock {
 
+// Empty if no candidate is similar. Pure; thread-safe.
 std::optional<std::string> nearest_name(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace penstock

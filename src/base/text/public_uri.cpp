@@ -2,18 +2,18 @@
 
 #include <algorithm>
 
+#include "base/text/uri_scheme.h"
+
 namespace penstock {
 namespace {
 
-// Where the host begins, after "https://"; npos: the text is a path. "a/b://c" is one, because a scheme stands
-// before any slash.
+// The offset of the host, after "https://"; npos if the text is a path.
 std::size_t begin_of_authority(std::string_view url) {
-  const std::size_t scheme = url.find("://");
-  const bool is_path = scheme == std::string_view::npos || scheme == 0 || url.find('/') < scheme;
-  return is_path ? std::string_view::npos : scheme + 3;
+  const std::string_view scheme = uri_scheme(url);
+  return scheme.empty() ? std::string_view::npos : scheme.size() + 3;
 }
 
-// Of "host", "host:80" and "[::1]:80".
+// Whether "host", "host:80" or "[::1]:80" has a valid port or none.
 bool has_port_or_none(std::string_view authority) {
   const std::size_t colon = authority.find(':', authority.starts_with('[') ? authority.find(']') : 0);
   return colon == std::string_view::npos ||
@@ -35,9 +35,9 @@ std::string without_secrets(std::string_view url) {
     const std::size_t at = rest.substr(0, end).rfind('@');
     if (at != std::string_view::npos) rest.remove_prefix(at + 1);
   };
-  // Up to the last '@' before the path: passwords may hold '@' where somebody forgot to encode it.
+  // Cuts up to the last '@' before the path, because passwords may hold an '@' that was not encoded.
   cut_before_last_at(rest.find_first_of("/?#"));
-  // A "port" that is no number is the beginning of a password with a '/', '?' or '#' in it.
+  // A "port" that is not a number is the beginning of a password with a '/', '?' or '#' in it.
   if (!has_port_or_none(rest.substr(0, rest.find_first_of("/?#")))) cut_before_last_at(std::string_view::npos);
   return std::string(url.substr(0, begin)) + std::string(rest.substr(0, rest.find_first_of("?#")));
 }

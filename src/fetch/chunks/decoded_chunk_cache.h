@@ -21,6 +21,7 @@
 
 #include "base/bytes.h"
 #include "base/memory/ledger.h"
+#include "base/memory/memory_block.h"
 #include "penstock/result.h"
 #include "fetch/chunks/open_sample.h"
 #include "plan/chunk_id.h"

@@ -4,7 +4,7 @@
 
 namespace penstock {
 
-Store::Room memory_for(const ChunkRead& wanted, Scratch& scratch) {
+Store::Allocate memory_for(const ChunkRead& wanted, Scratch& scratch) {
   if (wanted.part)
     return [part = *wanted.part](std::size_t bytes) -> Result<MutableBytes> { return part.first(bytes); };
   return [&scratch](std::size_t bytes) -> Result<MutableBytes> {

@@ -18,6 +18,6 @@ class StoreChunks final : public ChunkProvider {
 };
 
 // Memory for a chunk's answer: the part that the caller gave, or a buffer of the worker's scratch.
-Store::Room memory_for(const ChunkRead& wanted, Scratch& scratch);
+Store::Allocate memory_for(const ChunkRead& wanted, Scratch& scratch);
 
 }  // namespace penstock

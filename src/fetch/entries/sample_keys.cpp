@@ -8,6 +8,7 @@
 #include "plan/sample_plan.h"
 #include "source/chunked_array.h"
 #include "store/object_key.h"
+#include "store/store_of_uri.h"
 
 namespace penstock {
 namespace {
@@ -24,7 +25,7 @@ EntryKey mixed(const EntryKey& key, std::string_view text) {
 
 // A path that does not begin at the root is another one elsewhere.
 EntryKey mixed_path(const EntryKey& key, const std::string& path, const std::string& folder) {
-  const bool is_whole = path.starts_with('/') || path.find("://") != std::string::npos;
+  const bool is_whole = path.starts_with('/') || is_remote(path);
   return mixed(is_whole ? key : mixed(key, folder), path);
 }
 

@@ -1,10 +1,7 @@
 #include "source/index/saved_index.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 
@@ -27,19 +24,6 @@ std::string cache_directory() {
   return "";
 }
 
-// Names of files and classes are nobody else's business: the file is its owner's alone from the beginning.
-bool write_private_file(const std::string& path, ConstBytes bytes) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file < 0) return false;
-  while (!bytes.empty()) {
-    const ssize_t written = write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) break;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return close(file) == 0 && bytes.empty();
-}
-
 }  // namespace
 
 std::string saved_index_path(const std::string& directory, const std::string& root, const std::string& kind) {
@@ -55,12 +39,10 @@ Result<std::vector<std::byte>> read_saved_index(const std::string& path) {
 }
 
 void keep_index(const std::string& path, ConstBytes bytes) {
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  const std::string temporary = fmt::format("{}.{}", path, getpid());
-  std::filesystem::remove(temporary, ignored);  // of a process that had the same number and died
-  if (write_private_file(temporary, bytes)) std::filesystem::rename(temporary, path, ignored);
-  std::filesystem::remove(temporary, ignored);
+  // Only the owner may read names of files and classes. The index ends with a checksum and can be made again, so
+  // waiting until the disk has it would only slow the opening.
+  const auto writer = FileStore().create(path, {.owner_only = true, .sync = false});
+  if (writer && (*writer)->write(bytes)) (*writer)->commit();
 }
 
 void forget_index(const std::string& path) {

@@ -7,14 +7,10 @@
 
 #include "base/text/public_uri.h"
 #include "store/object_key.h"
+#include "store/store_of_uri.h"
 
 namespace penstock {
 namespace {
-
-bool is_url(std::string_view text) {
-  const std::size_t scheme = text.find("://");
-  return scheme != std::string_view::npos && scheme > 0 && text.find('/') > scheme;
-}
 
 // Only where there are such parts: other paths are sent as they stand.
 std::string without_dot_parts(std::string_view path) {
@@ -28,12 +24,12 @@ bool is_within(const std::string& path, const std::string& root) {
 
 }  // namespace
 
-RowObjects::RowObjects(std::string root) : root_(std::move(root)), is_remote_(is_url(root_)) {
+RowObjects::RowObjects(std::string root) : root_(std::move(root)), is_remote_(is_remote(root_)) {
   while (is_remote_ && root_.ends_with('/')) root_.pop_back();
 }
 
 std::size_t RowObjects::end_of_path(std::string_view cell) const {
-  return is_remote_ || is_url(cell) ? std::min(cell.find_first_of("?#"), cell.size()) : cell.size();
+  return is_remote_ || is_remote(cell) ? std::min(cell.find_first_of("?#"), cell.size()) : cell.size();
 }
 
 std::string_view RowObjects::path(std::string_view cell) const { return cell.substr(0, end_of_path(cell)); }
@@ -53,14 +49,14 @@ Result<std::string> RowObjects::key(std::string_view cell) const {
     return refuse(fmt::format("leads out of the folder {}; give root= to allow it", without_secrets(root_)));
   };
   if (!is_remote_) {
-    if (is_url(cell)) return refuse("is a URL in a table of files; put the table on the server, or name files");
+    if (is_remote(cell)) return refuse("is a URL in a table of files; put the table on the server, or name files");
     std::string path = (std::filesystem::path(root_) / cell).lexically_normal().string();
     if (!is_within(path, root_)) return refuse_leading_out();
     return path;
   }
   const std::string_view whole = cell.substr(0, cell.find('#'));
   const std::string_view query = whole.substr(std::min(end_of_path(cell), whole.size()));
-  if (!is_url(cell)) {
+  if (!is_remote(cell)) {
     if (leaves_folder(path(cell))) return refuse_leading_out();
     return fmt::format("{}/{}{}", root_, without_dot_parts(path(cell)), query);
   }

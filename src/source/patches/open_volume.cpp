@@ -84,7 +84,7 @@ Result<Volume> as_volume(Result<ChunkedArrayPtr> array, VolumeUse use, const Pat
 Result<std::vector<std::string>> planes_of(const Store& store, const std::string& uri) {
   std::vector<std::string> planes;
   if (is_pattern(uri)) {
-    auto paths = expand_pattern(uri);
+    auto paths = expand_pattern(store, uri);
     if (!paths) return paths;
     if (!std::ranges::all_of(*paths, is_tiff_name))
       return refused(ErrorCode::kInvalidArgument,
@@ -117,12 +117,12 @@ Result<Volume> open_volume(const std::string& given, VolumeUse use, const PatchO
   const auto open_tiff = [&](std::vector<std::string> files) {
     return as_volume(open_tiff_volume(std::move(*store), uri, std::move(files), axes), use, options);
   };
-  const bool is_remote = uri.find("://") != std::string::npos;
+  const bool can_list = (*store)->traits().can_list;
   if (is_tiff_name(uri) && !is_pattern(uri)) return open_tiff({uri});
   const bool is_npy = lower_case(uri).ends_with(".npy");
-  const auto is_array = is_npy || (is_pattern(uri) && !is_remote) ? Result<bool>(false) : is_zarr(**store, uri);
+  const auto is_array = is_npy || (is_pattern(uri) && can_list) ? Result<bool>(false) : is_zarr(**store, uri);
   if (!is_array) return std::unexpected(is_array.error());
-  if (!is_npy && !*is_array && !is_remote) {
+  if (!is_npy && !*is_array && can_list) {
     auto planes = planes_of(**store, uri);
     if (!planes) return std::unexpected(std::move(planes).error());
     if (!planes->empty()) return open_tiff(std::move(*planes));

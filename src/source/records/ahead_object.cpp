@@ -125,7 +125,7 @@ std::unique_ptr<Object> make_ahead_object(const Store& store, const std::string&
 
 Result<std::unique_ptr<Object>> open_ahead(const Store& store, const std::string& key,
                                            std::uint64_t ahead_bytes) {
-  if (store.reads_ahead() == 0) return store.open(key);
+  if (store.traits().has_cheap_random_access) return store.open(key);
   const auto version = store.stat(key);
   if (!version) return std::unexpected(version.error());
   return make_ahead_object(store, key, *version, ahead_bytes, {});

@@ -10,7 +10,7 @@
 #include <optional>
 #include <stop_token>
 
-#include "base/bytes.h"
+#include "base/memory/memory_block.h"
 #include "penstock/interruption.h"
 #include "store/store.h"
 

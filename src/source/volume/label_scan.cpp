@@ -162,7 +162,7 @@ Box LabelScan::chunk_box(std::uint64_t chunk) const {
 
 Result<ConstBytes> LabelScan::elements_of(std::uint64_t chunk, Scratch& scratch,
                                                   CodecWorker& worker) {
-  const Store::Room room = [&](std::size_t wanted) { return scratch.get(kEncoded, wanted); };
+  const Store::Allocate room = [&](std::size_t wanted) { return scratch.get(kEncoded, wanted); };
   auto place = labels_.place(chunk);
   if (!place) return std::unexpected(place.error());
   Result<ObjectBytes> read = fail(ErrorCode::kNotFound, "no such chunk");

@@ -22,8 +22,6 @@ namespace {
 constexpr std::uint64_t kMaxCompared = 1 << 24;  // elements of a variable without the sample dimension
 constexpr std::size_t kMaxStores = 100'000;
 
-bool is_remote(const std::string& uri) { return uri.find("://") != std::string::npos; }
-
 std::string name_of_variable(const ZarrArray& array) { return array.name.empty() ? "the array" : array.name; }
 
 std::string name_of_dimension(const SampleDimension& dimension) {
@@ -316,7 +314,9 @@ Result<std::vector<std::string>> expand_stores(const std::vector<std::string>& g
       uris.push_back(uri);
       continue;
     }
-    auto expanded = expand_in_order(uri);
+    const auto store = make_store_for(uri);
+    if (!store) return std::unexpected(store.error());
+    auto expanded = expand_in_order(**store, uri);
     if (!expanded) return std::unexpected(std::move(expanded).error());
     uris.insert(uris.end(), expanded->begin(), expanded->end());
   }
@@ -337,7 +337,7 @@ Result<std::vector<OpenedStore>> open_stores(const std::vector<std::string>& uri
     auto store = make_store_for(given, options.headers);
     if (!store) return std::unexpected(std::move(store).error());
     const std::string uri = object_key(given);
-    if (!is_remote(uri) && !(*store)->stat(uri))
+    if ((*store)->traits().is_local && !(*store)->stat(uri))
       return fail(ErrorCode::kNotFound, "no such file or folder", {uri, -1, -1, -1});
     auto node = ZarrNode::open(*store, uri, {options.missing});
     if (!node) return std::unexpected(std::move(node).error());

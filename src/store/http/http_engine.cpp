@@ -66,7 +66,7 @@ void HttpEngine::submit(std::unique_ptr<HttpRead> read) {
 void HttpEngine::stop() {
   is_stopping_.store(true);
   wake();
-  // The last reference to a store may be dropped by a `done`; then the thread ends by itself.
+  // The last reference to a store may be dropped by a `done` callback; then the thread ends by itself.
   if (thread_.get_id() == std::this_thread::get_id())
     thread_.detach();
   else
@@ -85,7 +85,7 @@ HttpCounters HttpEngine::counters() const {
 }
 
 void HttpEngine::run() {
-  // Signals are for the program's threads; a broken connection is an error here, not SIGPIPE.
+  // Signals go to the threads of the program. A broken connection is an error here, not a SIGPIPE.
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
@@ -129,7 +129,7 @@ void HttpEngine::take_inbox() {
     arrived.swap(inbox_);
   }
   for (auto& read : arrived) {
-    // The call that tells may have come before the read did.
+    // The stop may have been requested before the read arrived.
     if (read->stop.stop_requested()) some_stopped_.store(true);
     queued_.push_back(std::move(read));
   }
@@ -200,7 +200,7 @@ void HttpEngine::send(HttpRequest& request, Clock::time_point now) {
   next_check_ = std::min(next_check_, now + kCheckEvery);
 }
 
-// What curl's callbacks cannot do themselves: end the slower of two, ask for the rest of an object.
+// Does what curl's callbacks cannot do themselves: ends the slower of two transfers, requests the rest of an object.
 void HttpEngine::follow_answers(Clock::time_point now) {
   const std::vector<HttpTransfer*> flying = on_wire_;
   for (HttpTransfer* transfer : flying) {
@@ -242,7 +242,7 @@ void HttpEngine::collect_ended(Clock::time_point now) {
     char* pointer = nullptr;
     curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &pointer);
     HttpTransfer& transfer = *static_cast<HttpTransfer*>(static_cast<void*>(pointer));
-    if (std::ranges::find(on_wire_, &transfer) == on_wire_.end()) continue;  // a twin that lost
+    if (std::ranges::find(on_wire_, &transfer) == on_wire_.end()) continue;  // the slower of two transfers
     conclude(transfer, transfer.end(code), now);
   }
 }
@@ -306,7 +306,7 @@ void HttpEngine::follow_redirect(HttpRequest& request, const std::string& locati
   make_ready(request);
 }
 
-// Before everything that has not been sent yet: somebody is waiting for it already.
+// It goes before all requests that were not sent yet, because a reader is waiting for it already.
 void HttpEngine::make_ready(HttpRequest& request) {
   request.is_waiting = true;
   ready_.push_front(&request);
@@ -348,7 +348,7 @@ void HttpEngine::call_done(HttpRead& read, Result<ObjectBytes> result) {
     const Store::Done done = std::move(read.done);
     done(std::move(result));
   } catch (...) {
-    // It was called, which is all that was promised; there is nobody here to tell.
+    // The callback was called, as promised. This thread has nobody to report its exception to.
   }
 }
 

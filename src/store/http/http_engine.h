@@ -1,8 +1,8 @@
-// Sends the requests of all reads of an HTTP store: one thread, one curl multi handle.
+// Sends the requests of all reads of an HTTP store, with one thread and one curl multi handle.
 //
-// A read waits in `queued_` until there is a slot, then becomes requests. A request is in
-// `ready_` (may be sent), on the wire, or in `waiting_` (to be sent again later). Everything below
-// "the thread's own" is touched by that thread alone; others reach it through the inbox.
+// A read waits in `queued_` until there is a slot, then becomes requests. A request is in `ready_` (it may be sent), on
+// the wire, or in `waiting_` (it is sent again later). Only the engine's thread touches the members below "owned by
+// the thread"; other threads use the inbox.
 #pragma once
 
 #include <curl/curl.h>
@@ -22,21 +22,21 @@ namespace penstock {
 
 class HttpEngine {
  public:
-  // Kept alive by its thread until that has ended.
+  // The thread keeps the engine alive until it has ended.
   static Result<std::shared_ptr<HttpEngine>> start(HttpOptions options);
   ~HttpEngine();
 
-  // `read->done` is called once, on the engine's thread. Any thread.
+  // Any thread may call it. `read->done` is called once, on the engine's thread.
   void submit(std::unique_ptr<HttpRead> read);
-  // Ends all reads with kStopped, and the thread. Once.
+  // Ends all reads with kStopped, and ends the thread. May be called once.
   void stop();
 
   std::size_t limit() const { return window_.limit(); }
-  // For a short while, what somebody waits for may take more connections than pay in the long run.
+  // For a short time, urgent reads may use more connections than are efficient in the long run.
   std::size_t urgent_limit() const { return std::min(options_.max_in_flight, kMaxUrgent); }
   HttpCounters counters() const;
-  // Adds the userinfo and the query of the options, where they are meant for this server, and removes the digest
-  // that stands for the query in an object's key. Any thread.
+  // Adds the userinfo and the query of the options if they are meant for this server, and removes the digest that
+  // replaces the query in an object's key. Any thread may call it.
   void add_secrets(HttpUrl& url) const;
 
  private:
@@ -88,7 +88,7 @@ class HttpEngine {
   bool is_closed_ = false;                        // guarded by mutex_
   std::jthread thread_;
 
-  // The thread's own.
+  // Owned by the thread.
   RequestWindow window_;
   RetryBudget budget_;
   Draws jitter_;
@@ -99,7 +99,7 @@ class HttpEngine {
   std::vector<HttpTransfer*> on_wire_;
   std::vector<std::unique_ptr<HttpTransfer>> transfers_;
   std::vector<HttpTransfer*> idle_;
-  std::unordered_map<std::string, int> ignored_ranges_;  // of servers, since they last gave one
+  std::unordered_map<std::string, int> ignored_ranges_;  // per server, since it last sent a range
   double usual_seconds_ = 0;                             // until an answer begins
   Clock::time_point next_check_{};
   std::atomic<std::uint64_t> requests_{0}, retries_{0}, hedges_{0}, bytes_{0};

@@ -1,4 +1,4 @@
-// What an HTTP store does as time goes by: stalls, second tries, giving up.
+// What an HTTP store does as time passes: it notices stalls, sends hedges, and gives up.
 #ifdef PENSTOCK_WITH_CURL
 #include <fmt/format.h>
 
@@ -15,9 +15,9 @@ constexpr auto kLongestPoll = std::chrono::milliseconds(1000);
 }  // namespace
 
 void HttpEngine::try_again(HttpRequest& request, HttpTransfer::Outcome outcome, Clock::time_point now) {
-  if (request.transfers() > 0) return;  // its twin may still bring it
+  if (request.transfers() > 0) return;  // the other transfer may still succeed
   request.fresh_connection = outcome.connection_failed;
-  if (request.is_waiting) return;  // to be sent a second time, which is now the only one
+  if (request.is_waiting) return;  // it is sent again anyway
   HttpRead& read = request.read;
   const RetryOptions& retry = options_.retry;
   if (++request.failures == 1) request.first_failure = now;
@@ -31,7 +31,7 @@ void HttpEngine::try_again(HttpRequest& request, HttpTransfer::Outcome outcome, 
     request.last_error = std::move(outcome.error);
     return give_up(request);
   }
-  // From where it began: what a redirect pointed to may hold only once.
+  // It starts again at the first URL, because the target of a redirect may be valid only once.
   request.url = read.url;
   request.redirects = 0;
   request.left_its_server = false;
@@ -41,7 +41,7 @@ void HttpEngine::try_again(HttpRequest& request, HttpTransfer::Outcome outcome, 
   next_check_ = std::min(next_check_, now + delay);
 }
 
-// One answer may be a proxy's lapse. But where nobody gets a range, asking again for each of a thousand
+// One such answer may be an accident of a proxy. But if no request gets a range, repeating each of a thousand requests
 // would take minutes.
 bool HttpEngine::keeps_ignoring_ranges(const HttpUrl& server) {
   return ++ignored_ranges_[server.server()] >= options_.retry.max_odd_answers;
@@ -71,10 +71,10 @@ void HttpEngine::check_transfer(HttpTransfer& transfer, Clock::time_point now) {
   late = std::max(
       late, std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(4 * usual_seconds_)));
   const bool is_answered = request.answered == &transfer;
-  // A head that drips in is no progress.
+  // A head that arrives byte by byte is no progress.
   const auto silent =
       now - (is_answered ? transfer.last_progress() : transfer.answered_at().value_or(transfer.started()));
-  // Where bytes flowed and stopped, the connection is dead rather than the server busy.
+  // If bytes flowed and stopped, the connection is probably dead, rather than the server busy.
   if (is_answered && may_hedge && request.failures < 8)
     patience = std::min(patience, late * (1 << request.failures));
   std::string why;
@@ -97,12 +97,12 @@ void HttpEngine::check_transfer(HttpTransfer& transfer, Clock::time_point now) {
   if (may_hedge && request.answered == nullptr && !request.is_waiting) hedge(transfer, late, now);
 }
 
-// Where the second try is late as well, it stays and the first makes room for a third.
+// If the second transfer is late as well, it stays, and a third one replaces the first.
 void HttpEngine::hedge(HttpTransfer& transfer, Clock::duration late, Clock::time_point now) {
   HttpRequest& request = transfer.request();
   HttpTransfer* other = request.on_wire[request.on_wire[0] == &transfer ? 1 : 0];
   if (other != nullptr && other->started() > transfer.started()) return;  // the newest one decides
-  if (request.hedges >= kMaxHedges) return;  // it may be silent for good, which others find out
+  if (request.hedges >= kMaxHedges) return;  // it may never answer; check_transfer() notices that
   const Clock::duration patience = late * (1 << request.hedges);
   if (now - transfer.started() < patience || !budget_.try_take(now)) return;
   if (other != nullptr) take_off_wire(*other, now, RequestWindow::Outcome::kFailed);
@@ -127,7 +127,7 @@ void HttpEngine::release_due(Clock::time_point now) {
     make_ready(*waiting.request);
     return true;
   });
-  // One at a time: giving up one part of a read ends its others.
+  // One at a time, because giving up one part of a read ends its other parts.
   if (!too_late.empty()) give_up(*too_late.front());
 }
 

@@ -72,7 +72,7 @@ void HttpRead::plan(std::size_t free_slots) {
   Asked asked;
   asked.max_bytes = wanted.max_bytes;
   asked.version = version;
-  // A range of no bytes cannot be asked for, but whether it lies within the object can.
+  // A range of no bytes cannot be requested, but a HEAD request tells whether it lies within the object.
   if (kind == Kind::kVersion || (length && *length == 0 && !(version && version->size == 0)) ||
       (wanted.range.from_end && wanted.range.length == 0)) {
     asked.method = Asked::Method::kHead;
@@ -82,8 +82,8 @@ void HttpRead::plan(std::size_t free_slots) {
   } else if (length && *length >= kLarge) {
     add_parts(*offset, 0, *length, free_slots, kLeastPart);
   } else if (version && *length == version->size) {
-    requests.push_back(std::make_unique<HttpRequest>(*this, asked, 0));  // all of it: no range
-  } else if (wanted.range.is_whole() && room &&
+    requests.push_back(std::make_unique<HttpRequest>(*this, asked, 0));  // the whole object needs no range
+  } else if (wanted.range.is_whole() && allocate &&
              (wanted.max_bytes > kLarge ||
               (wanted.urgent_requests > 1 && wanted.likely_bytes > kLeastUrgentPart))) {
     add_pieces();
@@ -94,8 +94,8 @@ void HttpRead::plan(std::size_t free_slots) {
   requests_left = requests.size();
 }
 
-// It may be large, and then the rest should not wait for the first bytes. Where somebody waits, all
-// that is likely to be there is asked for at once.
+// The object may be large, and then the rest should not wait for the first bytes. An urgent read requests all bytes
+// that probably exist at once.
 void HttpRead::add_pieces() {
   const std::uint64_t count = wanted.likely_bytes > 0 ? std::max<std::size_t>(wanted.urgent_requests, 1) : 1;
   piece_bytes_ = count > 1 ? std::max(kLeastUrgentPart, wanted.likely_bytes / count) : kLarge;
@@ -115,7 +115,7 @@ void HttpRead::settle_pieces(std::size_t free_slots) {
       request->is_void = request->position > 0;
       continue;
     }
-    // Should it have to be read again, it is a part like others.
+    // If it must be read again, it is an ordinary part.
     request->asked = {};
     request->asked.range = {request->position, std::min(piece_bytes_, *length - request->position), false};
     request->asked.max_bytes = request->asked.range.length;
@@ -147,7 +147,7 @@ Status HttpRead::accept(const HttpRequest& request, const Verdict& verdict) {
   if (request.asked.method != Asked::Method::kGet) {
     version = verdict.version;
     if (kind == Kind::kVersion) return {};
-    // A read of nothing: what is left to check is that it is nothing within the object.
+    // For a read of no bytes, only the offset must be checked.
     offset = wanted.range.from_end ? version->size : wanted.range.offset;
     length = 0;
     const bool is_to_the_end = wanted.range.length == ByteRange::kToTheEnd || wanted.range.from_end;
@@ -160,13 +160,13 @@ Status HttpRead::accept(const HttpRequest& request, const Verdict& verdict) {
                 fmt::format("object ends at {} bytes, byte {} was asked for", version->size, *offset)));
     first_brings_all_ = true;
     has_open_pieces = requests.size() > 1;
-    return make_room(0);
+    return allocate_memory(0);
   }
-  // Parts of one read are parts of one version. (A read of one request may start over with another.)
+  // All parts of a read must come from one version. (A read of one request may start again with another version.)
   if (requests.size() > 1 && version && *version != verdict.version)
     return std::unexpected(error(ErrorCode::kChanged, "object changed while it was read"));
   if (request.asked.is_piece) {
-    // An answer without a length is all of the object: only the first piece may have it.
+    // An answer without a length is the whole object, which is valid only for the first piece.
     offset = 0;
     length = verdict.length ? std::optional(verdict.version.size) : std::nullopt;
     first_brings_all_ = request.position == 0 && (!length || *verdict.length == *length);
@@ -176,25 +176,25 @@ Status HttpRead::accept(const HttpRequest& request, const Verdict& verdict) {
     length = verdict.length;
   }
   version = verdict.version;
-  return make_room(length.value_or(wanted.max_bytes));
+  return allocate_memory(length.value_or(wanted.max_bytes));
 }
 
-Status HttpRead::make_room(std::uint64_t size) {
-  if (has_room_ && room_bytes_ == size) return {};
-  has_room_ = true;
-  room_bytes_ = size;
-  if (!room) {
+Status HttpRead::allocate_memory(std::uint64_t size) {
+  if (has_memory_ && memory_bytes_ == size) return {};
+  has_memory_ = true;
+  memory_bytes_ = size;
+  if (!allocate) {
     std::uint64_t given = 0;
     for (const MutableBytes part : memory) given += part.size();
     if (given == size) return {};
     return std::unexpected(error(ErrorCode::kCorrupt, "answer has another size than what was asked for"));
   }
   try {
-    auto given = room(size);
+    auto given = allocate(size);
     if (!given) return std::unexpected(std::move(given).error());
     if (given->size() < size)
       return std::unexpected(
-          error(ErrorCode::kNoMemory, fmt::format("room for {} bytes of {}", given->size(), size)));
+          error(ErrorCode::kNoMemory, fmt::format("memory for {} of {} bytes", given->size(), size)));
     memory = {given->first(size)};
     return {};
   } catch (const std::bad_alloc&) {

@@ -1,7 +1,7 @@
-// One read of an HTTP store, and the requests it is made of.
+// One read of an HTTP store, and its requests.
 //
-// A read is one request, or several for parts of a large one. A request is tried until it succeeds
-// or fails for good. All of this lives on the store's own thread.
+// A read is one request, or several requests for the parts of a large object. A request is tried until it succeeds or
+// fails permanently. Reads and requests belong to the store's thread.
 #pragma once
 
 #include <stop_token>
@@ -24,20 +24,20 @@ struct HttpRequest {
 
   HttpUrl url;  // after redirects
   int redirects = 0;
-  bool left_its_server = false;  // no credentials for where we are now
+  bool left_its_server = false;  // so it gets no credentials any more
   bool from_inner = false;       // the first server is within the inner network
 
   int tries = 0, failures = 0, odd_answers = 0, hedges = 0;
-  bool fresh_connection = false;  // the last one failed us
+  bool fresh_connection = false;  // because the last one failed
   Clock::time_point first_failure{};
   bool is_waiting = false;  // in one of the engine's queues
   bool is_parked = false;   // failed, but it may lie beyond the end of the object
   bool is_void = false;     // nothing is left to ask for
 
-  // Whether there are such bytes is not known yet.
+  // Whether the object has these bytes is not known yet.
   bool is_guess() const { return asked.is_piece && position > 0; }
 
-  HttpTransfer* on_wire[2] = {};     // a second one where the first gives no answer
+  HttpTransfer* on_wire[2] = {};     // the second one is sent when the first gives no answer
   HttpTransfer* answered = nullptr;  // the one whose answer was accepted
   Error last_error;
 
@@ -45,25 +45,25 @@ struct HttpRequest {
 };
 
 struct HttpRead {
-  // Parts below this are not worth a request; above the other, losing one costs too much.
+  // A smaller part is not worth a request; if a larger one is lost, that costs too much.
   static constexpr std::uint64_t kLeastPart = 2 << 20, kMaxPart = 8 << 20, kLarge = 8 << 20;
-  // Of reads that somebody waits for.
+  // For urgent reads.
   static constexpr std::uint64_t kLeastUrgentPart = 128 << 10;
 
   enum class Kind : std::uint8_t { kVersion, kBytes };
   Kind kind = Kind::kBytes;
   ObjectRead wanted;
   HttpUrl url;
-  Store::Room room;
-  std::vector<MutableBytes> memory;  // from `room`, or given beforehand
+  Store::Allocate allocate;
+  std::vector<MutableBytes> memory;  // from `allocate`, or given in advance
   std::stop_token stop;
   Store::Done done;
   std::optional<std::stop_callback<std::function<void()>>> on_stop;
 
-  // Known from the beginning or learnt from the first answer.
+  // Known from the beginning, or from the first answer.
   std::optional<std::uint64_t> offset, length;
   std::optional<ObjectVersion> version;
-  bool has_open_pieces = false;  // an answer told the size; the pieces do not know it yet
+  bool has_open_pieces = false;  // an answer told the size, and the pieces are not adapted to it yet
 
   std::vector<std::unique_ptr<HttpRequest>> requests;
   std::size_t requests_left = 0;
@@ -72,17 +72,16 @@ struct HttpRead {
   Where where() const;
   Error error(ErrorCode code, std::string message) const;
 
-  // Offset and length as far as they are known without asking; an error where they make no sense.
+  // Computes offset and length as far as they are known without a request. Fails if they make no sense.
   Status resolve();
-  // The first requests; `free_slots` more requests may be sent at once.
+  // Makes the first requests. `free_slots` more requests may be sent at once.
   void plan(std::size_t free_slots);
-  // Now that an answer tells the size: pieces become parts like others, or void; what follows them is
-  // added.
+  // Called when an answer has told the size: pieces become ordinary parts, or void, and the rest is added.
   void settle_pieces(std::size_t free_slots);
 
-  // An answer was accepted: memory is made, the version noted. An error is final.
+  // Called when an answer was accepted. Allocates the memory and stores the version. An error is final.
   Status accept(const HttpRequest& request, const Verdict& verdict);
-  // Bytes at `position` of the read's memory; false where they do not fit.
+  // Writes bytes at `position` of the read's memory. Returns false if they do not fit.
   bool write(std::uint64_t position, ConstBytes bytes);
   ObjectBytes result() const;
 
@@ -90,12 +89,12 @@ struct HttpRead {
   void add_pieces();
   void add_parts(std::uint64_t from, std::uint64_t position, std::uint64_t size, std::size_t slots,
                  std::uint64_t least);
-  Status make_room(std::uint64_t size);
+  Status allocate_memory(std::uint64_t size);
 
   std::uint64_t piece_bytes_ = 0;
   bool first_brings_all_ = false;  // the answer to the first piece
-  std::uint64_t room_bytes_ = 0;
-  bool has_room_ = false;
+  std::uint64_t memory_bytes_ = 0;
+  bool has_memory_ = false;
 };
 
 }  // namespace penstock

@@ -23,7 +23,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// "10 bytes of 1000" and the like need no plural rules here.
+// Messages such as "10 bytes of 1000" have no singular.
 std::string text_of(const ByteRange& range) {
   if (range.from_end) return fmt::format("the last {} bytes", range.length);
   if (range.length == ByteRange::kToTheEnd) return fmt::format("all from byte {} on", range.offset);
@@ -90,13 +90,13 @@ Verdict changed(const ObjectVersion& now, const ObjectVersion& before) {
                  fmt::format("object changed while in use ({} bytes now, {} before)", now.size, before.size));
 }
 
-// 416. An empty object has no ranges, so "all of it" may be answered like that.
+// Status 416. An empty object has no ranges, so a request for all of it may get this answer.
 Verdict judge_unsatisfiable(const Asked& asked, const ResponseHead& head) {
   const auto content_range = parse_content_range(head.content_range);
   const std::optional<std::uint64_t> total = content_range ? content_range->total : std::nullopt;
   if (total && asked.version && asked.version->size != *total) return changed({*total, 0}, *asked.version);
   if (asked.method == Asked::Method::kProbe) return ask_with(Asked::Method::kProbeAll);
-  // Such an answer tells no version, so it is asked for.
+  // Such an answer has no version, so it is requested.
   const bool is_empty =
       (asked.range.from_end || (asked.is_piece && asked.range.offset == 0)) && total.value_or(0) == 0;
   const bool is_at_end = total && asked.range.length == ByteRange::kToTheEnd && asked.range.offset == *total;
@@ -159,7 +159,7 @@ Verdict judge_whole(const Asked& asked, const ResponseHead& head) {
   if (!is_all)
     return odd(fmt::format("server ignores ranges ({} were asked for)", text_of(range)),
                ErrorCode::kUnsupported);
-  // Without either, a broken connection looks like the end.
+  // Without either of them, a broken connection looks like the end of the body.
   if (!length && !head.chunked) return odd("answer does not tell its length");
   if (length && *length > asked.max_bytes)
     return verdict(Verdict::Next::kFail, ErrorCode::kTooLarge,
@@ -243,7 +243,7 @@ std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view text
   } else {
     return std::nullopt;
   }
-  // Compared in seconds: in milliseconds it may not fit.
+  // Compared in seconds, because the milliseconds may overflow.
   if (seconds > most.count() / 1000) return most;
   return std::chrono::milliseconds(seconds * 1000);
 }

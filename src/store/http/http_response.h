@@ -1,8 +1,8 @@
-// What an HTTP server answered: the head of a response, and whether it is what was asked for.
+// The head of an HTTP response, and the decision whether it is what was asked for.
 //
-// Why so strict: a server, a proxy or a cache that answers something else (all of an object, other
+// The checks are strict because a server, a proxy or a cache that answers something else (the whole object, other
 // bytes, compressed ones, another version) must never become a wrong sample.
-// Pure functions of bytes that anybody may have written; thread-compatible.
+// Pure functions of bytes that cannot be trusted; thread-compatible.
 #pragma once
 
 #include <chrono>
@@ -23,57 +23,57 @@ struct ContentRange {
 };
 std::optional<ContentRange> parse_content_range(std::string_view text);
 
-// Digits and nothing else, below 2^63.
+// A number of digits only, below 2^63.
 std::optional<std::uint64_t> parse_length(std::string_view text);
 
-// Seconds since 1970, of the three forms that HTTP allows.
+// Seconds since 1970, from any of the three forms that HTTP allows.
 std::optional<std::int64_t> parse_http_date(std::string_view text);
 
-// How long a server asks to wait, at most `most`.
+// The time that a server asks to wait, at most `most`.
 std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view text, std::int64_t now_s,
                                                            std::chrono::milliseconds most);
 
 // The parts of a response's head that matter here.
 struct ResponseHead {
-  // A line as it came. A new status line (after "100 Continue") begins a new head.
+  // Adds a line as it was received. A new status line (after "100 Continue") begins a new head.
   void add_line(std::string_view line);
 
-  bool complete = false;  // the empty line has come; what follows is ignored
+  bool complete = false;  // the empty line was received; later lines are ignored
   int status = 0;
   std::optional<std::uint64_t> content_length;
   bool chunked = false;
   std::string content_range, etag, last_modified, location, retry_after;
-  std::string oddity;  // why no body after this head can be trusted
+  std::string oddity;  // the reason why no body after this head can be trusted
 
   // A hash of the ETag, or the time of the last change, or 0.
   std::int64_t modified_ns() const;
 };
 
-// What was asked for.
+// A request, as far as it decides which answers are right.
 struct Asked {
   enum class Method : std::uint8_t {
     kHead,
-    kProbe,     // GET of one byte, for the size in its Content-Range, where a server refuses HEAD
-    kProbeAll,  // GET of all, broken off after the head: where that byte does not exist
+    kProbe,     // GET of one byte for the size in its Content-Range, if the server refuses HEAD
+    kProbeAll,  // GET of everything, cancelled after the head, if that byte does not exist
     kGet,
   };
   Method method = Method::kGet;
   ByteRange range;
-  // Of a whole object of unknown size: it may end within the range or before it, and to the first
-  // piece all of it is an answer as well.
+  // The range is a piece of an object of unknown size, which may end within the range or before it. The whole object is
+  // also a valid answer to the first piece.
   bool is_piece = false;
   std::uint64_t max_bytes = 0;
   std::optional<ObjectVersion> version;
 };
 
-// The value of the Range header; empty: none.
+// The value of the Range header; empty if there is none.
 std::string range_header(const Asked& asked);
 
 struct Verdict {
   enum class Next : std::uint8_t {
     kAccept,        // the body is what was asked for
-    kRetry,         // the server may do better later
-    kRetryBriefly,  // the answer makes no sense; another server of the same name may be sane
+    kRetry,         // the server may answer properly later
+    kRetryBriefly,  // the answer makes no sense; another server of this name may do better
     kAskOtherwise,  // with another method
     kRedirect,
     kFail,
@@ -81,13 +81,13 @@ struct Verdict {
   Next next = Next::kFail;
   ErrorCode code = ErrorCode::kIo;
   std::string message;
-  Asked::Method method = Asked::Method::kGet;  // where to be asked otherwise
+  Asked::Method method = Asked::Method::kGet;  // for kAskOtherwise
 
-  // Where accepted:
+  // For kAccept:
   std::uint64_t offset = 0;
-  std::optional<std::uint64_t> length;  // of the body; none: its end tells, at most max_bytes
-  ObjectVersion version;                // its size is unknown where the length is
-  bool has_body = true;                 // false: whatever follows is no part of the object
+  std::optional<std::uint64_t> length;  // of the body; empty: the body ends with the connection, after at most max_bytes
+  ObjectVersion version;                // its size is unknown if the length is
+  bool has_body = true;                 // false: the body is not part of the object
 };
 Verdict judge_response(const Asked& asked, const ResponseHead& head);
 

@@ -14,7 +14,7 @@ namespace {
 
 using NameFunction = int(int, sockaddr*, socklen_t*);
 
-// Of this end (getsockname) or the other one (getpeername); -1: it has none.
+// The port of this end (getsockname) or of the other one (getpeername); -1 if it has none.
 int port_of(curl_socket_t socket, NameFunction* name) {
   sockaddr_storage address{};
   socklen_t length = sizeof(address);

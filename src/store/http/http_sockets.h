@@ -1,9 +1,9 @@
-// The sockets of an HTTP store, to look whether one has bytes that nobody asked for.
+// The sockets of an HTTP store, which can tell whether a connection has bytes that no request asked for.
 //
-// A server that sends more than its answer leaves bytes on a connection that is kept. They would be read as the
-// beginning of the next answer, which belongs to another object. Before a request goes out on a kept connection,
-// nothing may be waiting there. libcurl checks that itself from version 8.1 on.
-// Belongs to the store's thread. curl calls closed() when it closes a socket, so this must outlive its handles.
+// A server that sends more than its answer leaves bytes on a connection that is reused. They would be read as the
+// beginning of the next answer, which belongs to another object. So a request may go out on a reused connection only
+// if no bytes are waiting there. libcurl checks that itself from version 8.1 on.
+// Belongs to the store's thread. curl calls close() when it closes a socket, so this must outlive curl's handles.
 #pragma once
 
 #include <curl/curl.h>
@@ -14,13 +14,13 @@ namespace penstock {
 
 class HttpSockets {
  public:
-  // A socket for curl to connect; CURL_SOCKET_BAD where the system gives none.
+  // Opens a socket for curl to connect; CURL_SOCKET_BAD if the system has none.
   curl_socket_t open(const curl_sockaddr& address);
   // For CURLOPT_CLOSESOCKETFUNCTION, with this object as its data.
   static int close(void* self, curl_socket_t socket);
 
-  // A request is about to go out on the connection between these ports: is anything waiting there to be read? The
-  // first request on a connection is not held up: what waits then belongs to setting up the encryption.
+  // Whether bytes are waiting on the connection between these ports, on which a request is about to go out. For the
+  // first request on a connection the answer is no: bytes that wait then belong to the encryption handshake.
   bool has_unasked_bytes(int local_port, int remote_port);
 
  private:

@@ -23,7 +23,7 @@ Result<ObjectBytes> wait_for(HttpEngine& engine, std::unique_ptr<HttpRead> read)
     std::condition_variable ready;
     std::optional<Result<ObjectBytes>> result;
   };
-  // Shared: whoever waits may be gone before the other thread has left the lock.
+  // Shared, because the waiting thread may return before the other one has released the mutex.
   const auto answer = std::make_shared<Answer>();
   read->done = [answer](Result<ObjectBytes> result) {
     const std::lock_guard lock(answer->mutex);
@@ -60,7 +60,7 @@ class HttpObject final : public Object {
 
   using Object::read_at;
 
-  // That the object is still the one that was opened is checked with every answer.
+  // Every answer is checked: it must come from the version of the object that was opened.
   Status read_at(std::uint64_t offset, std::span<const MutableBytes> parts) override {
     std::uint64_t wanted = 0;
     for (const MutableBytes part : parts) wanted += part.size();
@@ -84,21 +84,22 @@ class CurlHttpStore final : public HttpStore {
   CurlHttpStore(const CurlHttpStore&) = delete;
   ~CurlHttpStore() override { engine_->stop(); }
 
-  Result<ObjectBytes> read(const ObjectRead& wanted, const Room& room) const override {
+  Result<ObjectBytes> read(const ObjectRead& wanted, const Allocate& allocate) const override {
     auto read = make_read(*engine_, wanted);
     if (!read) return std::unexpected(std::move(read).error());
-    (*read)->room = room;
+    (*read)->allocate = allocate;
     return wait_for(*engine_, std::move(*read));
   }
 
-  std::size_t reads_ahead() const override { return engine_->limit(); }
+  // Whether objects have versions depends on the server, so the traits promise none.
+  StoreTraits traits() const override {
+    return {.reads_ahead = engine_->limit(), .urgent_reads = engine_->urgent_limit()};
+  }
 
-  std::size_t urgent_reads() const override { return engine_->urgent_limit(); }
-
-  void start_read(ObjectRead wanted, Room room, std::stop_token stop, Done done) const override {
+  void start_read(ObjectRead wanted, Allocate allocate, std::stop_token stop, Done done) const override {
     auto read = make_read(*engine_, std::move(wanted));
     if (!read) return done(std::unexpected(std::move(read).error()));
-    (*read)->room = std::move(room);
+    (*read)->allocate = std::move(allocate);
     (*read)->stop = std::move(stop);
     (*read)->done = std::move(done);
     engine_->submit(std::move(*read));
@@ -118,7 +119,7 @@ class CurlHttpStore final : public HttpStore {
     return answer->version;
   }
 
-  Result<std::vector<FolderEntry>> list(const std::string& key) const override {
+  Result<std::vector<FolderEntry>> list(const std::string& key, const ListOptions&) const override {
     return fail(ErrorCode::kUnsupported,
                 "an HTTP server cannot be listed; name the objects, or a manifest of them",
                 {without_secrets(key), -1, -1, -1});

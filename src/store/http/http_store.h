@@ -1,11 +1,19 @@
-// Objects on web servers, read by range over several connections at a time.
+// A Store of objects on web servers, which are read by range over several connections at a time.
 //
-// Keys are URLs (http:// or https://). One thread of the store's own moves all bytes, straight from
-// the connections into the memory that readers give. Whatever may pass (a broken connection, a
-// stalled one, a busy server) is tried again until `retry` says to give up; the number of requests
-// in flight is found by measuring (request_window.h). Errors name the URL without its password.
-// Thread-safe. `done` and `room` of start_read run on the store's thread: they must not wait for
-// other reads of the same store.
+// Keys are URLs (http:// or https://). One thread of the store moves all bytes, straight from the connections into the
+// memory that readers provide. Temporary failures (a broken connection, a stalled one, a busy server) are tried again
+// until `retry` says to give up. The number of requests in flight is found by measuring (request_window.h). The
+// store can neither list nor write.
+//
+// Failures name the URL without its password. kNotFound is a 404 or 410 answer; kChanged means that the object is no
+// longer the version that was opened.
+//
+// Thread-safe. `done` and `allocate` of start_read() run on the store's thread and must not wait for other reads of
+// the same store. Destroying the store ends all of its reads with kStopped.
+//
+//   auto store = make_http_store({.max_in_flight = 16});
+//   if (!store) return report(store.error());
+//   auto bytes = read_all(**store, "https://example.org/a.bin", 1 << 20);
 #pragma once
 
 #include "store/http/retry.h"
@@ -14,31 +22,32 @@
 namespace penstock {
 
 struct HttpOptions {
-  std::size_t max_in_flight = 64;  // the environment's PENSTOCK_HTTP_REQUESTS goes before it
+  // The most requests in flight. The environment variable PENSTOCK_HTTP_REQUESTS overrides it.
+  std::size_t max_in_flight = 64;
   std::chrono::milliseconds connect_timeout{10'000};
-  // A transfer that is silent for this long, or slower than the rate over this long, is broken off.
+  // A transfer that is silent for this long, or slower than the rate for this long, is cancelled.
   std::chrono::milliseconds stall_after{10'000};
   std::uint64_t least_bytes_per_second = 16 << 10;
-  // A request without an answer is sent a second time after this, or four times the usual time if
-  // that is longer; the first answer counts. 0: never.
+  // A request without an answer is sent a second time after this time, or after four times the usual time if that is
+  // longer. The first answer counts. 0: never.
   std::chrono::milliseconds hedge_after{500};
   RetryOptions retry;
-  // Redirects to another server; never into the inner network from outside of it.
+  // Follow redirects to other servers. A redirect from outside into the inner network is never followed.
   bool allow_other_hosts = true;
-  // What a server must be shown. It lives in the store alone: no key, message or file holds it. It goes to
-  // `server` ("https://host:443"), or where that is empty to the server that a key names, and never along
-  // with a redirect to another one. A key that has userinfo or a query of its own keeps them.
+  // Secrets. They live in the store alone: no key, message or file holds them. They are sent to `server`
+  // ("https://host:443"), or to the server of the key if that is empty, and never to another server after a redirect.
+  // A key with a userinfo or a query of its own keeps it.
   std::string server, userinfo, query;
   std::vector<std::string> headers;  // "Name: value"
 };
 
 struct HttpCounters {
-  std::uint64_t requests = 0;  // sent, retries included
+  std::uint64_t requests = 0;  // that were sent, including retries
   std::uint64_t retries = 0;
-  std::uint64_t hedges = 0;  // of the retries: sent because no answer had come yet
+  std::uint64_t hedges = 0;  // retries that were sent because no answer had come yet
   std::uint64_t bytes = 0;   // of objects
   std::size_t in_flight = 0;
-  std::size_t limit = 0;  // of requests in flight now
+  std::size_t limit = 0;  // on requests in flight, now
 };
 
 class HttpStore : public Store {
@@ -46,7 +55,7 @@ class HttpStore : public Store {
   virtual HttpCounters counters() const = 0;
 };
 
-// kUnsupported where this build has no libcurl.
+// Fails with kUnsupported if this build has no libcurl.
 Result<std::shared_ptr<const HttpStore>> make_http_store(HttpOptions options = {});
 
 }  // namespace penstock

@@ -9,12 +9,12 @@
 namespace penstock {
 namespace {
 
-// Bodies of errors are read up to here, since that keeps the connection; no more of what nobody wants.
+// Bodies of error answers are read up to this size, because the connection can then be reused.
 constexpr std::uint64_t kMaxDiscarded = 64 << 10;
 constexpr std::uint64_t kMaxHeadBytes = 256 << 10;
 constexpr long kReceiveBuffer = 64 << 10;
 
-// curl obeys these; what it then connects to is the proxy.
+// curl obeys these variables; it then connects to the proxy.
 bool proxy_in_environment() {
   for (const char* name : {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"})
     if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return true;
@@ -77,7 +77,7 @@ bool HttpTransfer::begin(HttpRequest& request, Clock::time_point now) {
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_QUICK_EXIT, 1L);  // closing does not wait for the resolver
   set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options_.connect_timeout.count()));
-  // Refused while curl still holds a buffer from a request that failed early; any size will do.
+  // curl refuses this while it still holds a buffer from a request that failed early. Any size is good enough.
   curl_easy_setopt(handle_, CURLOPT_BUFFERSIZE, kReceiveBuffer);
   set(CURLOPT_TCP_KEEPALIVE, 1L);
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
@@ -105,7 +105,7 @@ bool HttpTransfer::begin(HttpRequest& request, Clock::time_point now) {
   return ok;
 }
 
-// Exceptions (there is only bad_alloc) do not pass through curl: the transfer fails instead.
+// Exceptions (only bad_alloc can occur) must not pass through curl; the transfer fails instead.
 std::size_t HttpTransfer::on_header(char* data, std::size_t size, std::size_t count, void* self) try {
   const bool go_on = static_cast<HttpTransfer*>(self)->take_line({data, size * count});
   return go_on ? size * count : 0;
@@ -136,7 +136,7 @@ int HttpTransfer::on_request(void* self, char*, char*, int remote_port, int loca
   return transfer.found_unasked_bytes_ ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
-// A name is only as good as the address behind it.
+// The name alone proves nothing, so the resolved address is checked as well.
 bool HttpTransfer::may_connect(Network network) const {
   if (uses_proxy_ || network == Network::kPublic) return true;
   if (network == Network::kCredentials) return false;
@@ -149,7 +149,7 @@ bool HttpTransfer::came_from_inner() const {
   return address != nullptr && *address != '\0' && network_of_host(address) == Network::kInner;
 }
 
-// curl has no other code for a line that is longer than it reads (100 KiB) than that of memory.
+// curl reports a line that is longer than its limit (100 KiB) as a lack of memory.
 bool HttpTransfer::was_sent() const {
   curl_off_t microseconds = 0;
   return curl_easy_getinfo(handle_, CURLINFO_PRETRANSFER_TIME_T, &microseconds) == CURLE_OK && microseconds > 0;
@@ -158,7 +158,7 @@ bool HttpTransfer::was_sent() const {
 bool HttpTransfer::take_line(std::string_view line) {
   last_progress_ = Clock::now();
   if (!abandoned_.empty()) return false;
-  // curl keeps them all.
+  // curl stores all header lines.
   is_head_too_long_ = (head_bytes_ += line.size()) > kMaxHeadBytes;
   if (is_head_too_long_) return false;
   const bool was_complete = head_.complete;
@@ -167,7 +167,7 @@ bool HttpTransfer::take_line(std::string_view line) {
   // The end of the head. Another transfer of the same request may have been quicker.
   if (request_->answered != nullptr) return false;
   answered_at_ = last_progress_;
-  // A connection that was made for somebody who may go where we may not.
+  // The connection was made for a request that may reach networks that this one may not.
   if (came_from_inner() && !may_connect(Network::kInner)) {
     refused_ = request_->read.error(ErrorCode::kNoAccess,
                                     fmt::format("address that {} has is refused", request_->url.host));
@@ -175,7 +175,7 @@ bool HttpTransfer::take_line(std::string_view line) {
   }
   verdict_ = judge_response(request_->asked, head_);
   if (verdict_->next != Verdict::Next::kAccept)
-    // Small bodies of errors are read and forgotten; an object that was not asked for is not.
+    // Small bodies of error answers are read and discarded; an object that was not asked for is not read.
     return head_.status != 200 && head_.status != 206;
   request_->answered = this;
   if (auto accepted = request_->read.accept(*request_, *verdict_); !accepted) {
@@ -247,7 +247,7 @@ HttpTransfer::Outcome HttpTransfer::end(CURLcode code) {
   if (code != CURLE_OK || (verdict_->length && received_ != *verdict_->length))
     return transport_failure(code);
   if (!verdict_->length) {
-    // Only now is it known what the size was, and so whether it is the version that was meant.
+    // The size is known only now, and with it whether this is the wanted version.
     read.length = received_;
     read.version->size = received_;
     if (read.wanted.version && read.wanted.version->size != received_)

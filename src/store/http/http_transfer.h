@@ -1,6 +1,6 @@
-// One request on the wire: a curl handle, and what has come back so far.
+// One request on the wire: a curl handle, and the part of the answer that was received so far.
 //
-// Belongs to the store's thread. Nothing here waits; curl calls back while the engine lets it run.
+// Belongs to the store's thread. Nothing here waits; curl calls back while the engine runs it.
 #pragma once
 
 #include <curl/curl.h>
@@ -14,7 +14,7 @@ namespace penstock {
 class HttpTransfer {
  public:
   struct Outcome {
-    Verdict::Next next = Verdict::Next::kFail;  // kAccept: all bytes are there
+    Verdict::Next next = Verdict::Next::kFail;  // kAccept: all bytes were received
     Error error;
     bool connection_failed = false;
     bool pushed_back = false;
@@ -31,10 +31,10 @@ class HttpTransfer {
   HttpRequest& request() const { return *request_; }
   bool is_hedge() const { return is_hedge_; }
 
-  // Prepares the handle; false where curl has no memory.
+  // Prepares the handle. Returns false if curl has no memory.
   bool begin(HttpRequest& request, Clock::time_point now);
   Outcome end(CURLcode code);
-  // Given up from outside, with this reason.
+  // The engine gives the transfer up, for this reason.
   void abandon(std::string why) { abandoned_ = std::move(why); }
 
   Clock::time_point started() const { return started_; }
@@ -44,7 +44,7 @@ class HttpTransfer {
   // The server answered from an address of the inner network.
   bool came_from_inner() const;
 
-  // What the rate is measured over.
+  // The period over which the rate is measured.
   Clock::time_point window_start{};
   std::uint64_t window_received = 0;
 
@@ -72,7 +72,7 @@ class HttpTransfer {
   bool is_hedge_ = false;
   ResponseHead head_;
   std::optional<Verdict> verdict_;
-  std::optional<Error> refused_;  // by the reader (no room), or an address that is not allowed
+  std::optional<Error> refused_;  // by the reader (no memory), or an address that is not allowed
   std::string abandoned_;
   bool is_too_long_ = false, is_head_too_long_ = false, found_unasked_bytes_ = false;
   std::uint64_t received_ = 0, discarded_ = 0, head_bytes_ = 0;

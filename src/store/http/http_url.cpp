@@ -46,7 +46,7 @@ bool is_usable_host(std::string_view host) {
   for (const char c : host)
     if (!is_letter(c) && !is_digit(c) && c != '.' && c != '-' && c != '_') return false;
   if (host.front() == '.' || host.find("..") != std::string_view::npos) return false;
-  // What may be read as a number is one that everybody reads alike.
+  // A host that could be read as a number must be one that all parsers read alike.
   std::string_view last = host.ends_with('.') ? host.substr(0, host.size() - 1) : host;
   last = last.substr(last.rfind('.') + 1);
   if (!last.empty() && is_digit(last.front())) {

@@ -1,8 +1,8 @@
-// Addresses of objects on the web, and where a redirect may lead.
+// URLs of objects on web servers, and the rules for redirects.
 //
-// Why an own parser: what is checked must be what is asked for. It takes less than the standard
-// allows (no numbers for addresses but four decimal ones, no backslashes, no control characters),
-// so that nobody behind it can read the same text in another way.
+// The parser is our own, so that what is checked is what is sent. It accepts less than the standard allows (no numeric
+// addresses but four decimal numbers, no backslashes, no control characters), so that no other parser can read the
+// same text in another way.
 // Pure functions; thread-safe.
 #pragma once
 
@@ -24,7 +24,7 @@ struct HttpUrl {
   std::uint16_t port = 0;
   std::string target;  // path and query, percent-encoded; begins with '/'
 
-  std::string text() const;   // all of it
+  std::string text() const;   // the whole URL
   std::string shown() const;  // without userinfo and query, for messages
   std::string server() const { return scheme + "://" + host + ":" + std::to_string(port); }
   bool same_server(const HttpUrl& other) const {
@@ -38,20 +38,20 @@ Result<HttpUrl> parse_http_url(std::string_view url);
 
 enum class Network : std::uint8_t {
   kPublic,
-  kInner,        // loopback, link-local, private: what a stranger must not send us to
-  kCredentials,  // where clouds hand out credentials: never asked
+  kInner,        // loopback, link-local, private: servers outside must not redirect us there
+  kCredentials,  // where clouds hand out credentials: never contacted
 };
 
-// Of a name as far as the name tells (names with dots are public until they are resolved).
+// As far as the name tells: names with dots count as public until they are resolved.
 Network network_of_host(std::string_view host);
 Network network_of_address(const sockaddr* address);
 
 struct RedirectRules {
   bool allow_other_hosts = true;
-  bool from_inner = false;  // the server first asked is within the inner network itself
+  bool from_inner = false;  // the first server is within the inner network itself
 };
 
-// Where `location` leads from `from`, if going there is allowed. Userinfo stays with its server.
+// The URL that `location` leads to from `from`. Fails if the rules forbid it. Userinfo is kept only for the same server.
 Result<HttpUrl> redirect_target(const HttpUrl& from, std::string_view location, const RedirectRules& rules);
 
 }  // namespace penstock

@@ -143,7 +143,7 @@ void RequestWindow::judge(double rate) {
   }
 }
 
-// Too much for the server: to what was good before, or below if that was the same.
+// The server refused requests: go back to the last good limit, or below it if it is the same.
 void RequestWindow::step_back() {
   refused_limit_ = limit();
   if (base_limit_ != 0 && base_limit_ < limit()) {
@@ -169,7 +169,7 @@ void RequestWindow::go_to(std::size_t limit, Phase phase) {
 
 std::size_t RequestWindow::step() const { return std::max<std::size_t>(2, base_limit_ / 8); }
 
-// Half way to what the server refused; once there is nothing in between, beyond it: it may have
+// Half way to the limit that the server refused; once nothing lies between, beyond it, because the server may have
 // recovered.
 std::size_t RequestWindow::some_more() {
   const std::size_t now = limit(), more = std::min(most_, now + step());

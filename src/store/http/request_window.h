@@ -1,12 +1,11 @@
-// How many requests to have in flight, found by trying.
+// Finds the best number of requests in flight by experiment.
 //
-// Little's law: requests in flight = latency x rate. More of them raise the rate until the server,
-// the network or we are full; from then on they only wait for each other. So: double while that
-// pays; where it did not pay even once, halve while that costs nothing; then keep trying a few more
-// and a few fewer, and keep what is clearly better. It starts high: an epoch of seconds has no time
-// for a climb. Stretches of time in which we did not have enough to ask for say nothing and are not
-// judged.
-// One thread; limit() may be read by any.
+// Little's law says: requests in flight = latency x rate. More of them raise the rate until the server, the network or
+// this machine is saturated; from then on they only wait for each other. So the window doubles while that pays. If it
+// did not pay even once, it halves while that costs nothing. Then it tries a few more and a few fewer from time to
+// time, and keeps what is clearly better. It starts high, because an epoch of seconds has no time for a climb. Periods
+// in which there were too few reads to fill the window say nothing and are not judged.
+// Belongs to one thread; any thread may call limit() and in_flight().
 #pragma once
 
 #include <atomic>
@@ -51,13 +50,13 @@ class RequestWindow {
   std::atomic<std::size_t> in_flight_{0};
   Phase phase_ = Phase::kDoubling;
 
-  std::size_t base_limit_ = 0;  // what is compared with; 0: nothing yet
+  std::size_t base_limit_ = 0;  // the limit to compare with; 0: none yet
   double base_rate_ = 0;
-  std::size_t refused_limit_ = 0;  // the server last said at so many that it is too much; 0: never
+  std::size_t refused_limit_ = 0;  // the limit at which the server last refused requests; 0: none
   int windows_to_hold_ = 0;
-  int next_hold_ = 0;  // grows while trying changes nothing
+  int next_hold_ = 0;  // grows while experiments change nothing
 
-  // The window that is measured now; what was sent under the limit before it is not counted.
+  // The period that is being measured. Requests that were sent before it are not counted.
   std::size_t to_skip_ = 0;
   Clock::time_point window_start_{}, last_event_{};
   double flight_seconds_ = 0;  // in-flight requests x time

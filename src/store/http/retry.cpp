@@ -12,7 +12,7 @@ std::chrono::milliseconds backoff_delay(const RetryOptions& options, int failure
 }
 
 bool RetryBudget::try_take(Clock::time_point now) {
-  // Time alone fills it no further than it was at first: an idle hour is no licence for a storm.
+  // Time alone refills the budget only to its first value, so that an idle hour does not allow a storm.
   if (updated_ != Clock::time_point{} && now > updated_ && tokens_ < kFirst)
     tokens_ = std::min(kFirst, tokens_ + kPerSecond * seconds_between(updated_, now));
   updated_ = now;

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <thread>
 
+#include "support/counting_allocator.h"
+
 namespace penstock {
 namespace {
 
@@ -85,6 +87,33 @@ TEST(BatchPool, outlives_the_loader_while_a_batch_is_out) {
   static_cast<std::byte*>(lent.get())[kBlock - 1] = std::byte{1};
   lent.reset();
   EXPECT_EQ(ledger->used(), 0u);
+}
+
+TEST(BatchPool, blocks_come_from_the_allocator_and_go_back_to_it) {
+  auto ledger = std::make_shared<Ledger>(10 * kBlock);
+  const auto allocator = std::make_shared<CountingAllocator>();
+  auto pool = std::make_shared<BatchPool>(ledger, kBlock, 4 * kBlock, allocator);
+  std::shared_ptr<void> lent = pool->lend(pool->try_take(false));
+  pool->put_back(pool->try_take(false));
+  EXPECT_EQ(allocator->blocks, 2);
+  pool->put_back(pool->try_take(false));
+  EXPECT_EQ(allocator->allocations, 2) << "a free block is reused";
+  pool.reset();
+  EXPECT_EQ(allocator->blocks, 2) << "the lent block keeps the pool";
+  lent.reset();
+  EXPECT_EQ(allocator->blocks, 0);
+  EXPECT_EQ(ledger->used(), 0u);
+}
+
+TEST(BatchPool, an_allocator_without_memory_gives_no_block_and_takes_nothing_from_the_budget) {
+  auto ledger = std::make_shared<Ledger>(10 * kBlock);
+  const auto allocator = std::make_shared<CountingAllocator>();
+  auto pool = std::make_shared<BatchPool>(ledger, kBlock, 4 * kBlock, allocator);
+  allocator->refuses = true;
+  for (const bool must : {false, true}) EXPECT_EQ(pool->try_take(must).size(), 0u);
+  EXPECT_EQ(ledger->used(), 0u);
+  allocator->refuses = false;
+  EXPECT_GT(pool->try_take(false).size(), 0u) << "the refusals used up no part of the area";
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ TEST(SlotLayout, slots_do_not_overlap_and_fit_the_block) {
       9);
   std::vector<std::byte> block(layout.batch_bytes(), std::byte{0});
   EXPECT_EQ(layout.sample_bytes(), 15u + 8 + 28);
+  EXPECT_EQ(layout.field(0).device, (Device{DeviceKind::kCpu, 0}));
   for (std::size_t f = 0; f < 3; ++f)
     for (std::uint64_t i = 0; i < 9; ++i)
       for (std::byte& b : layout.slot(block.data(), f, i)) {

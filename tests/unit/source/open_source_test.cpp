@@ -7,7 +7,6 @@
 
 #include "penstock/source.h"
 #include "source/index/saved_index.h"
-#include "source/path_pattern.h"
 #include "support/encode_images.h"
 #include "support/make_npy.h"
 #include "support/temporary_folder.h"
@@ -205,21 +204,6 @@ TEST_F(OpenSource, fingerprints_tell_names_and_sizes_apart_not_places) {
   };
   EXPECT_EQ(print("a"), print("b"));
   EXPECT_NE(print("a"), print("c"));
-}
-
-TEST(PathPattern, braces_and_ranges_expand_as_in_a_shell) {
-  EXPECT_EQ(*expand_pattern("x{a,b}y{1..3}"),
-            (std::vector<std::string>{"xay1", "xay2", "xay3", "xby1", "xby2", "xby3"}));
-  EXPECT_EQ(*expand_pattern("{008..011}"), (std::vector<std::string>{"008", "009", "010", "011"}));
-  EXPECT_EQ(*expand_pattern("a{b"), (std::vector<std::string>{"a{b"}));
-  EXPECT_EQ(*expand_pattern("{3..1}"), (std::vector<std::string>{"3..1"}));
-  EXPECT_EQ(*expand_pattern("{a,a}"), (std::vector<std::string>{"a"}));
-  EXPECT_TRUE(is_pattern("a{1..2}"));
-  EXPECT_FALSE(is_pattern("plain/path"));
-}
-
-TEST(SlowPathPattern, a_pattern_for_too_many_paths_is_refused) {
-  EXPECT_EQ(expand_pattern("{1..9999}{1..9999}").error().code, ErrorCode::kTooLarge);
 }
 
 }  // namespace

@@ -13,7 +13,15 @@ TEST(StoreOfUri, paths_are_files) {
     const auto store = make_store_for(path);
     ASSERT_TRUE(store) << path;
     EXPECT_NE(dynamic_cast<const FileStore*>(store->get()), nullptr) << path;
+    EXPECT_TRUE((*store)->traits().is_local) << path;
+    EXPECT_EQ((*store)->reads_ahead(), 0u) << path;
   }
+}
+
+TEST(StoreOfUri, tells_urls_from_paths) {
+  for (const char* url : {"https://a.example/x", "s3://bucket/x", "HTTP://a"}) EXPECT_TRUE(is_remote(url)) << url;
+  for (const char* path : {"data", "/data/x", "a/b://c", "./https://x", "://x", "a:b", ""})
+    EXPECT_FALSE(is_remote(path)) << path;
 }
 
 TEST(StoreOfUri, urls_are_servers_where_this_build_has_them) {
@@ -23,6 +31,9 @@ TEST(StoreOfUri, urls_are_servers_where_this_build_has_them) {
     return;
   }
   EXPECT_NE(dynamic_cast<const HttpStore*>(store->get()), nullptr);
+  const StoreTraits traits = (*store)->traits();
+  EXPECT_FALSE(traits.is_local || traits.can_list || traits.can_write || traits.has_cheap_random_access);
+  EXPECT_GT(traits.reads_ahead, 0u);
 }
 
 TEST(StoreOfUri, other_schemes_are_refused_by_name) {

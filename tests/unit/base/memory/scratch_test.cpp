@@ -6,6 +6,8 @@
 #include <cstring>
 #include <thread>
 
+#include "support/counting_allocator.h"
+
 namespace penstock {
 namespace {
 
@@ -97,19 +99,6 @@ TEST(Scratch, a_size_near_the_largest_number_is_refused) {
   EXPECT_FALSE(scratch.charge(~std::uint64_t{0}));
 }
 
-TEST(MemoryBlock, large_blocks_are_whole_and_moves_leave_nothing_behind) {
-  MemoryBlock block = MemoryBlock::allocate(5'000'000);
-  ASSERT_GE(block.size(), 5'000'000u);
-  std::memset(block.data(), 7, block.size());
-  MemoryBlock other = std::move(block);
-  EXPECT_EQ(block.size(), 0u);  // NOLINT: what a move leaves is part of the promise
-  EXPECT_EQ(other.data()[4'999'999], std::byte{7});
-  other = MemoryBlock::allocate(10);
-  EXPECT_LT(other.size(), 5'000'000u);
-  EXPECT_EQ(MemoryBlock::allocate(0).data(), nullptr);
-  EXPECT_EQ(MemoryBlock::allocate(std::size_t{1} << 60).size(), 0u) << "no memory is no crash";
-}
-
 TEST(Scratch, who_borrows_the_pot_gives_back_what_is_needed) {
   struct Borrower final : PotBorrower {
     void give_back(std::uint64_t bytes) override { given_back += bytes; }
@@ -127,6 +116,22 @@ TEST(Scratch, who_borrows_the_pot_gives_back_what_is_needed) {
   EXPECT_EQ(borrower.given_back, 256 * kKiB);
   scratch.end_sample();
   EXPECT_EQ(borrower.given_back, 0u);
+}
+
+TEST(Scratch, buffers_come_from_the_allocator_of_the_budget) {
+  const auto allocator = std::make_shared<CountingAllocator>();
+  Ledger ledger(1 << 20);
+  ScratchBudget budget(ledger, 1 << 20, 0);
+  budget.allocator = allocator;
+  {
+    Scratch scratch(budget);
+    ASSERT_TRUE(scratch.get(0, 1000));
+    EXPECT_EQ(allocator->blocks, 1);
+    allocator->refuses = true;
+    EXPECT_EQ(scratch.get(1, 1000).error().code, ErrorCode::kNoMemory);
+  }
+  EXPECT_EQ(allocator->blocks, 0);
+  EXPECT_EQ(ledger.used(), 0u);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <functional>
 #include <thread>
 
+#include "base/memory/memory_block.h"
 #include "base/random.h"
 #include "cache/shared/mapping_guard.h"
 #include "cache/shared/shared_file.h"

@@ -139,14 +139,14 @@ class DistantStore final : public Store {
  public:
   explicit DistantStore(std::uint64_t size) : version_{size, 0} {}
 
-  std::size_t reads_ahead() const override { return 8; }
+  StoreTraits traits() const override { return {.reads_ahead = 8}; }
   Result<ObjectVersion> stat(const std::string&) const override { return version_; }
-  Result<std::vector<FolderEntry>> list(const std::string&) const override { return {}; }
+  Result<std::vector<FolderEntry>> list(const std::string&, const ListOptions&) const override { return {}; }
   Result<std::unique_ptr<Object>> open(const std::string&) const override {
     return std::make_unique<MadeUpObject>(version_.size);
   }
 
-  void start_read(ObjectRead wanted, Room room, std::stop_token stop, Done done) const override {
+  void start_read(ObjectRead wanted, Allocate room, std::stop_token stop, Done done) const override {
     EXPECT_EQ(wanted.version, version_);
     const std::uint64_t end = wanted.range.offset + wanted.range.length;
     EXPECT_LE(end, version_.size);

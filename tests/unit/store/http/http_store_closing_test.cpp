@@ -113,7 +113,7 @@ TEST_F(HttpClosing, reads_can_be_started_where_others_end) {
   HttpServer server([](const HttpCall& call, HttpConnection& client) { client.answer(call, "0123456789"); });
   auto memory = std::make_shared<std::vector<std::byte>>(10);
   std::atomic<int> left{100};
-  const Store::Room room = [memory](std::size_t) -> Result<MutableBytes> { return MutableBytes(*memory); };
+  const Store::Allocate room = [memory](std::size_t) -> Result<MutableBytes> { return MutableBytes(*memory); };
   Store::Done next = [&](Result<ObjectBytes> result) {
     EXPECT_TRUE(result);
     if (--left > 0) store_->start_read({server.url(), {}, 10, {}}, room, {}, next);

@@ -16,13 +16,16 @@ using testing::HasSubstr;
 // Counts reads, and may have its objects changed between them.
 class ShardStore final : public Store {
  public:
-  Result<ObjectBytes> read(const ObjectRead& wanted, const Room& room) const override {
+  Result<ObjectBytes> read(const ObjectRead& wanted, const Allocate& room) const override {
     reads.fetch_add(1);
     return objects->read(wanted, room);
   }
   Result<std::unique_ptr<Object>> open(const std::string& key) const override { return objects->open(key); }
   Result<ObjectVersion> stat(const std::string& key) const override { return objects->stat(key); }
-  Result<std::vector<FolderEntry>> list(const std::string& key) const override { return objects->list(key); }
+  StoreTraits traits() const override { return objects->traits(); }
+  Result<std::vector<FolderEntry>> list(const std::string& key, const ListOptions& options) const override {
+    return objects->list(key, options);
+  }
 
   std::shared_ptr<MemoryStore> objects = std::make_shared<MemoryStore>();
   mutable std::atomic<int> reads = 0;

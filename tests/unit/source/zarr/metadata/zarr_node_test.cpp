@@ -25,8 +25,9 @@ class AskedStore final : public Store {
     return objects_->open(key);
   }
   Result<ObjectVersion> stat(const std::string& key) const override { return objects_->stat(key); }
-  Result<std::vector<FolderEntry>> list(const std::string& key) const override {
-    if (can_list) return objects_->list(key);
+  StoreTraits traits() const override { return {.can_list = can_list, .has_cheap_random_access = true}; }
+  Result<std::vector<FolderEntry>> list(const std::string& key, const ListOptions& options) const override {
+    if (can_list) return objects_->list(key, options);
     return fail(ErrorCode::kUnsupported, "cannot list", {key, -1, -1, -1});
   }
 
