@@ -1,4 +1,4 @@
-#include "transform/resample.h"
+#include "transform/geometry/resample.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/memory/scratch.h"
-#include "transform/frame.h"
+#include "transform/geometry/frame.h"
 #include "transform/view.h"
 
 namespace penstock {
