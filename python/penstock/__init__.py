@@ -19,14 +19,15 @@ from .loader import Loader
 from .array_sources import Patches, Zarr
 from .sources import Files, ImageFolder, Manifest, Mix, Npy, Source, Tar, TFRecord, open_source
 from .transforms import (Cast, CenterCrop, ColorJitter, Decode, Derive, Map, Normalize, OneHot, Pad, RandomCrop,
-                         RandomFlip3D, RandomHorizontalFlip, RandomResizedCrop, RandomRot90, RandomVerticalFlip,
-                         Resize)
+                         RandomErasing, RandomFlip3D, RandomHorizontalFlip, RandomResizedCrop, RandomRot90,
+                         RandomVerticalFlip, Resize)
 
 __all__ = ["Loader", "Cache", "Source", "ImageFolder", "Files", "Tar", "TFRecord", "Manifest", "Npy", "Zarr", "Patches",
            "Mix", "open_source", "statistics", "Statistics", "FieldStatistics", "Error", "UsageError", "NotFoundError",
            "MemoryBudgetError", "__version__",
            "Cast", "CenterCrop", "ColorJitter", "Decode", "Derive", "Map", "Normalize", "OneHot", "Pad", "RandomCrop",
-           "RandomFlip3D", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRot90", "RandomVerticalFlip", "Resize"]
+           "RandomErasing", "RandomFlip3D", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRot90",
+           "RandomVerticalFlip", "Resize"]
 
 if _level := _os.environ.get("PENSTOCK_LOG"):
     _log = _logging.getLogger("penstock")

@@ -11,7 +11,8 @@ from . import _core
 from .arguments import checked_class, choice, flag, is_sequence, number, shown, text, whole_number
 
 __all__ = ["CenterCrop", "Cast", "ColorJitter", "Decode", "Derive", "Map", "Normalize", "OneHot", "Pad", "RandomCrop",
-           "RandomFlip3D", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRot90", "RandomVerticalFlip", "Resize"]
+           "RandomErasing", "RandomFlip3D", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRot90",
+           "RandomVerticalFlip", "Resize"]
 
 INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "lanczos")
 DTYPES = ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "bfloat16",
@@ -266,6 +267,32 @@ class RandomRot90(Transform):
 
 @checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
+class RandomErasing(Transform):
+    """Gives a random rectangle of the image one value, with probability p, by torchvision's rule. Masks are not erased.
+
+    scale: the rectangle's share of the area, (from, to).
+    ratio: its height over its width, (from, to).
+    value: one number for all channels, or one for each: of the pixels where it stands before Normalize, of the
+        normalized values behind it.
+    """
+
+    p: float = 0.5
+    scale: tuple[float, float] = (0.02, 0.33)
+    ratio: tuple[float, float] = (0.3, 3.3)
+    value: Union[float, Sequence[float]] = 0.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, str):
+            raise TypeError(f"{self._name('value')}={shown(self.value)}: wants a number, or one for each channel; random "
+                            "values are not supported")
+        self._set(p=number(self._name("p"), self.p, 0, 1),
+                  scale=_range(self._name("scale"), self.scale, 0, 1, open_start=False),
+                  ratio=_range(self._name("ratio"), self.ratio, 0),
+                  value=_numbers(self._name("value"), self.value))
+
+
+@checked_class
+@dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class OneHot(Transform):
     """An integer label to a float32 vector of zeros and a one."""
 
@@ -360,8 +387,8 @@ def joint_fields(value: Any) -> tuple[str, ...]:
 
 def makes_image(value: Any) -> bool:
     """Whether an array that passes through this step is an image (height, width, channels) afterwards."""
-    return isinstance(value, (CenterCrop, ColorJitter, Pad, RandomCrop, RandomHorizontalFlip, RandomResizedCrop,
-                              RandomVerticalFlip, Resize))
+    return isinstance(value, (CenterCrop, ColorJitter, Pad, RandomCrop, RandomErasing, RandomHorizontalFlip,
+                              RandomResizedCrop, RandomVerticalFlip, Resize))
 
 
 def engine_steps(field_steps: Sequence[tuple[str, Sequence[Transform], str]]) -> list[tuple[str, list[Any], str]]:

@@ -5,8 +5,8 @@
 
 #include <map>
 
-#include "transform/fingerprint.h"
 #include "transform/map_result.h"
+#include "transform/ops/fingerprint.h"
 #include "transform/ops/op_table.h"
 #include "transform/write_slot.h"
 

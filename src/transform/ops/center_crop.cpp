@@ -1,8 +1,8 @@
 // CenterCrop: the middle of the image. A mask is cut alike.
 #include <cmath>
 
-#include "transform/fingerprint.h"
 #include "transform/ops/checks.h"
+#include "transform/ops/fingerprint.h"
 #include "transform/ops/op_table.h"
 
 namespace penstock {

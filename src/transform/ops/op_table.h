@@ -28,6 +28,7 @@ Result<OpPtr> make_op(const RandomFlip3D&, FieldKind);
 Result<OpPtr> make_op(const RandomRot90&, FieldKind);
 Result<OpPtr> make_op(const OneHot&, FieldKind);
 Result<OpPtr> make_op(const Map&, FieldKind);
+Result<OpPtr> make_op(const RandomErasing&, FieldKind);
 
 inline Result<OpPtr> compile_op(const Transform& step, FieldKind kind) {
   return std::visit([kind](const auto& spec) { return make_op(spec, kind); }, step);

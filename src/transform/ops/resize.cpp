@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/limits.h"
-#include "transform/fingerprint.h"
 #include "transform/ops/checks.h"
+#include "transform/ops/fingerprint.h"
 #include "transform/ops/op_table.h"
 
 namespace penstock {
