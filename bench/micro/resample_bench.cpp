@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "transform/kernels/kernels.h"
-#include "transform/resample.h"
+#include "transform/geometry/resample.h"
 #include "transform/write_slot.h"
 
 namespace penstock {

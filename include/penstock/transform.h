@@ -1,9 +1,17 @@
-// What can be done to a sample between its bytes and its slot in the batch.
+// Transforms: the steps that a sample takes between its bytes and its slot in the batch.
 //
-// These are plain descriptions; the engine compiles a list of them once. Geometry is torchvision's:
-// the same crops for the same numbers, the same resampling filters, antialiased by default.
-// Random draws are shared by the fields of a sample, so image and mask stay aligned. Only the second and
-// later outputs of one stored field draw by themselves: two views of a picture differ.
+// A transform is a plain description, a value that owns its arguments and may be shared by threads. The loader checks
+// and compiles the list of each field once, when it is opened, and fails with kInvalidArgument where an argument makes
+// no sense. While samples are made, a step that does not fit a value (a crop that is larger than the image) is an error
+// of that sample, to which the loader's policy for bad samples applies.
+//
+// Geometry is torchvision's: the same crops for the same numbers, the same resampling filters, antialiased by default.
+// Random draws depend only on (seed, epoch, position) and are shared by the fields of a sample, so that image and mask
+// stay aligned. Only the second and later outputs of one stored field draw by themselves: two views of a picture
+// differ.
+//
+//   options.transforms = {{"image", {RandomResizedCrop{224, 224}, RandomHorizontalFlip{},
+//                                    Normalize{{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}, {}}}, ""}};
 #pragma once
 
 #include <functional>
@@ -21,46 +29,53 @@ namespace penstock {
 enum class Interpolation : std::uint8_t { kNearest, kBilinear, kBicubic, kLanczos };
 enum class ColorMode : std::uint8_t { kRgb, kGrey };
 
-// How an image is decoded; only as the first transform. Left out, it is Decode{}.
+// Says how an image is decoded. It may only be the first transform; without it, Decode{} applies.
 struct Decode {
   ColorMode mode = ColorMode::kRgb;
   bool exif_orientation = false;  // turn pictures upright
-  bool fast_decode = false;       // JPEG at a half, quarter or eighth of its size where that is
-                                  // still larger than the result: faster, not the same pixels
+  bool fast_decode = false;       // decode a JPEG at a half, quarter or eighth of its size where that is
+                                  // still larger than the result: faster, but not the same pixels
 };
 
-// width 0: the shorter side becomes `height`, the ratio stays.
+// Resizes the image; masks by nearest neighbours. With width 0 the shorter side becomes `height`, and the ratio of the
+// sides stays.
 struct Resize {
   int height = 0, width = 0;
   Interpolation interpolation = Interpolation::kBilinear;
   bool antialias = true;
 };
 
+// Cuts out the middle of the image.
 struct CenterCrop {
   int height = 0, width = 0;
 };
 
+// Cuts out a random part of the image.
 struct RandomCrop {
   int height = 0, width = 0;
 };
 
+// Cuts out a random part of the image, by torchvision's rule, and resizes it; masks by nearest neighbours.
 struct RandomResizedCrop {
   int height = 0, width = 0;
-  double scale_from = 0.08, scale_to = 1.0;
-  double ratio_from = 3.0 / 4.0, ratio_to = 4.0 / 3.0;
+  double scale_from = 0.08, scale_to = 1.0;                // share of the area
+  double ratio_from = 3.0 / 4.0, ratio_to = 4.0 / 3.0;  // width over height
   Interpolation interpolation = Interpolation::kBilinear;
   bool antialias = true;
 };
 
+// Mirrors left and right.
 struct RandomHorizontalFlip {
   double probability = 0.5;
 };
 
+// Mirrors top and bottom.
 struct RandomVerticalFlip {
   double probability = 0.5;
 };
 
-// Factors are drawn from [from, to]; the four steps run in random order.
+// Changes the colours of an image of three uint8 channels. The factors are drawn from [from, to], and the four steps run
+// in random order.
 struct ColorJitter {
   struct Range {
     double from = 1, to = 1;
@@ -68,17 +83,19 @@ struct ColorJitter {
   Range brightness, contrast, saturation, hue{0, 0};
 };
 
-// (value / max_value - mean) / std for each channel. max_value defaults to 255 for uint8 input
-// and to 1 for anything else. Makes float32.
+// Makes float32: (value / max_value - mean) / std for each channel. max_value defaults to 255 for uint8 input
+// and to 1 for anything else.
 struct Normalize {
   std::vector<double> mean, std;
   std::optional<double> max_value;
 };
 
+// Converts to another type. Integers cut fractions off and stop at the ends of their range.
 struct Cast {
   DType dtype = DType::kFloat32;
 };
 
+// Adds a border of `fill`, in pixels per side.
 struct Pad {
   int left = 0, top = 0, right = 0, bottom = 0;
   double fill = 0;
@@ -92,18 +109,26 @@ struct RandomFlip3D {
 // Turns the plane of an image (or the last two axes in space of an array) by 0, 90, 180 or 270 degrees.
 struct RandomRot90 {};
 
-// An integer label to a vector of zeros and a one.
+// Makes an integer label a float32 vector of zeros and a one.
 struct OneHot {
   int classes = 0;
 };
 
-// An array that keeps its own memory; C order.
+// Erases a random rectangle of the image, by torchvision's rule. Masks stay as they are.
+struct RandomErasing {
+  double probability = 0.5;
+  double scale_from = 0.02, scale_to = 0.33;  // share of the area
+  double ratio_from = 0.3, ratio_to = 3.3;    // height over width
+  std::vector<double> value = {0};            // one for all channels, or one per channel
+};
+
+// A C-ordered array that owns its memory.
 struct OwnedArray {
   ArraySpec spec;
   std::shared_ptr<const void> data;
 };
 
-// What a Map gets or returns for one field: a C-ordered array, or the characters of a text.
+// What a Map gets or returns for one field: an array, or the characters of a text.
 struct MapValue {
   enum class Kind : std::uint8_t { kArray, kText, kJson, kBytes };
   Kind kind = Kind::kArray;
@@ -117,25 +142,26 @@ struct MapDraws {
   std::uint32_t step = 0;
 };
 
-// The user's own function. Called from worker threads, with one value for each field and in that order; it
-// returns as many.
+// Calls the user's own function from worker threads, several at once. It gets one value for each field, in that order,
+// and returns as many. An error that it returns is an error of the sample.
 struct Map {
   using Function = std::function<Result<std::vector<MapValue>>(std::vector<MapValue>, const MapDraws&)>;
   std::shared_ptr<const Function> function;
-  // Empty: the function gets the field whose step this is. Otherwise it runs when the steps before it of all
-  // these fields are done; fields that do not have it among their steps take it as their last.
+  // Empty: the function gets the field whose step this is. Otherwise the function runs when all these fields have
+  // done their steps before it; a field that does not have it among its steps takes it as its last.
   std::vector<std::string> fields{};
 
-  // Of a function that makes one array of another.
+  // A Map of a function that makes one array of another.
   static Map of_array(std::function<Result<OwnedArray>(const ArraySpec& spec, const void* data)> function);
 };
 
+// The place in this list numbers the random draws of a transform: new ones go to the end.
 using Transform = std::variant<Decode, Resize, CenterCrop, RandomCrop, RandomResizedCrop,
                                RandomHorizontalFlip, RandomVerticalFlip, ColorJitter, Normalize, Cast, Pad,
-                               RandomFlip3D, RandomRot90, OneHot, Map>;
+                               RandomFlip3D, RandomRot90, OneHot, Map, RandomErasing>;
 
-// The transforms of one field. `derive_from` names another field whose result this one starts
-// from, instead of a field of the source.
+// The transforms of one field. `derive_from` names another field with whose result this one begins, instead of a field
+// of the source.
 struct FieldTransform {
   std::string field;
   std::vector<Transform> steps;

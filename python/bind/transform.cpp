@@ -201,6 +201,15 @@ void bind_transforms(nb::module_& m) {
       .def(nb::init<>());
   nb::class_<OneHot>(m, "OneHot", "An integer label to a float32 vector of zeros and a one.")
       .def("__init__", [](OneHot* self, int classes) { new (self) OneHot{classes}; }, "classes"_a);
+  nb::class_<RandomErasing>(m, "RandomErasing",
+                            "Gives a random rectangle of the image one value, with probability p: torchvision's rule.")
+      .def(
+          "__init__",
+          [](RandomErasing* self, double p, std::pair<double, double> scale, std::pair<double, double> ratio,
+             const Numbers& value) {
+            new (self) RandomErasing{p, scale.first, scale.second, ratio.first, ratio.second, numbers(value)};
+          },
+          "p"_a = 0.5, "scale"_a = std::pair{0.02, 0.33}, "ratio"_a = std::pair{0.3, 3.3}, "value"_a = 0.0);
   bind_map(m);
 }
 

@@ -34,6 +34,7 @@ from .transforms import (
     OneHot,
     Pad,
     RandomCrop,
+    RandomErasing,
     RandomFlip3D,
     RandomHorizontalFlip,
     RandomResizedCrop,
@@ -46,7 +47,8 @@ __all__ = ["Loader", "LoaderStats", "Cache", "Source", "ImageFolder", "Files", "
            "Zarr", "Patches", "Mix", "open_source", "statistics", "Statistics", "FieldStatistics", "Error",
            "UsageError", "NotFoundError", "MemoryBudgetError", "__version__",
            "Cast", "CenterCrop", "ColorJitter", "Decode", "Derive", "Map", "Normalize", "OneHot", "Pad", "RandomCrop",
-           "RandomFlip3D", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRot90", "RandomVerticalFlip", "Resize"]
+           "RandomErasing", "RandomFlip3D", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRot90",
+           "RandomVerticalFlip", "Resize"]
 
 if _level := _os.environ.get("PENSTOCK_LOG"):
     _log = _logging.getLogger("penstock")

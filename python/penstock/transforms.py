@@ -12,7 +12,8 @@ from . import _core
 from .arguments import checked_class, choice, flag, is_sequence, number, shown, text, whole_number
 
 __all__ = ["CenterCrop", "Cast", "ColorJitter", "Decode", "Derive", "Map", "Normalize", "OneHot", "Pad", "RandomCrop",
-           "RandomFlip3D", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRot90", "RandomVerticalFlip", "Resize"]
+           "RandomErasing", "RandomFlip3D", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRot90",
+           "RandomVerticalFlip", "Resize"]
 
 INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "lanczos")
 DTYPES = ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "bfloat16",
@@ -316,6 +317,34 @@ class RandomRot90(Transform):
 
 @checked_class
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
+class RandomErasing(Transform):
+    """Erases a random rectangle of the image with probability p, by torchvision's rule. Masks are not erased.
+
+    Args:
+        p: Probability that an image is erased, 0 to 1.
+        scale: Share of the area that the rectangle covers, as (from, to).
+        ratio: Height of the rectangle over its width, as (from, to).
+        value: One number for all channels, or one for each. Before Normalize it is a pixel value, after it a
+            normalized one.
+    """
+
+    p: float = 0.5
+    scale: tuple[float, float] = (0.02, 0.33)
+    ratio: tuple[float, float] = (0.3, 3.3)
+    value: float | Sequence[float] = 0.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, str):
+            raise TypeError(f"{self._name('value')}={shown(self.value)}: wants a number, or one for each channel; random "
+                            "values are not supported")
+        self._set(p=number(self._name("p"), self.p, 0, 1),
+                  scale=_range(self._name("scale"), self.scale, 0, 1, open_start=False),
+                  ratio=_range(self._name("ratio"), self.ratio, 0),
+                  value=_numbers(self._name("value"), self.value))
+
+
+@checked_class
+@dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class OneHot(Transform):
     """Makes of an integer label a float32 vector of zeros and a one.
 
@@ -425,8 +454,8 @@ def joint_fields(value: Any) -> tuple[str, ...]:
 
 def makes_image(value: Any) -> bool:
     """Tells whether an array that passes through this step is an image (height, width, channels) afterwards."""
-    return isinstance(value, (CenterCrop, ColorJitter, Pad, RandomCrop, RandomHorizontalFlip, RandomResizedCrop,
-                              RandomVerticalFlip, Resize))
+    return isinstance(value, (CenterCrop, ColorJitter, Pad, RandomCrop, RandomErasing, RandomHorizontalFlip,
+                              RandomResizedCrop, RandomVerticalFlip, Resize))
 
 
 def engine_steps(field_steps: Sequence[tuple[str, Sequence[Transform], str]]) -> list[tuple[str, list[Any], str]]:

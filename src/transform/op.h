@@ -1,76 +1,60 @@
-// A compiled transform. Ops are immutable and shared by all workers; what changes is in Context.
+// A compiled transform. Ops are immutable and shared by all workers.
+//
+// An op works in two steps. While a sample is planned it makes all its random draws; later it is applied to pixels,
+// from its plan alone. There are two kinds: a FrameOp (crop, flip, resize) only changes the frame from which pixels
+// are made later, a PixelOp changes values. To add a transform, write one file in transform/ops and one row in
+// transform/ops/op_table.h.
 #pragma once
 
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include "base/random.h"
-#include "base/memory/scratch.h"
-#include "base/stats.h"
-#include "penstock/transform.h"
-#include "transform/frame.h"
-#include "transform/resample.h"
+#include "transform/geometry/frame.h"
+#include "transform/op_plan.h"
 #include "transform/view.h"
+#include "transform/workspace.h"
 
 namespace penstock {
 
-// Scratch buffers by use. Three pixel buffers: the one a value lives in, one that must be kept
-// (another field derives from it), and one to write to.
-enum ScratchUse : int {
-  kScratchEncoded,
-  kScratchDecoded,
-  kScratchRow,
-  kScratchPixels0,
-  kScratchPixels1,
-  kScratchPixels2,
-  kScratchRecord,
-  kScratchChunk,
-  kScratchSample,
-  kScratchCached,
-  kScratchCodec,  // and the one after it
-};
-
-// What one worker needs to run ops on one sample.
-struct Context {
-  Context(Scratch& scratch_, StageClock& clock_) : scratch(scratch_), clock(clock_) {}
-
-  Scratch& scratch;
-  StageClock& clock;
-  Draws draws{0, 0, 0};
-  AxisPlan columns, rows;                      // kept for their memory
-  std::optional<std::pair<int, int>> picture;  // width and height of the sample's first picture
-  int keep_buffer = -1;                        // not to be overwritten
-  std::shared_ptr<const void> held;            // result of a Map, alive until the sample is stored
-
-  // A pixel buffer that is neither the view's own nor the kept one.
-  Result<MutableBytes> pixels_beside(const View& view, std::size_t bytes, int& buffer);
-};
-
-// Extents that are known before any sample is read.
-struct FixedSize {
+struct ImageSize {
   int height = 0, width = 0;
 };
+
+// What an op does to the type of the elements.
+enum class TypeEffect : std::uint8_t {
+  kKeeps,
+  kNormalizes,  // float32, from a scale and a bias
+  kUnknown,     // a type that only the op knows
+};
+
+class FrameOp;
+class PixelOp;
 
 class Op {
  public:
   virtual ~Op() = default;
 
-  // Crops, flips and resizes only change the frame, from which pixels are made later: they override
-  // plan(), which returns false where the frame must become pixels first, and fails where the
-  // image is too small. All others override apply().
-  virtual bool is_geometric() const { return false; }
-  virtual Result<bool> plan(Frame&, Draws&) const { return false; }
-  virtual Status apply(View&, Context&) const { return {}; }
+  // Exactly one of the two is not nullptr.
+  virtual const FrameOp* as_frame_op() const { return nullptr; }
+  virtual const PixelOp* as_pixel_op() const { return nullptr; }
 
-  // Gives the same in every epoch, in no more bytes an element than it got: what comes out is worth keeping.
-  virtual bool is_fixed() const { return false; }
+  // A fixed op gives the same in every epoch, in no more bytes per element than it got, so that its result is worth
+  // caching. It returns `before`, the fingerprint of the program in front of it, mixed with everything that decides
+  // its result: two programs with equal fingerprints share cache entries. Every other op returns nothing. There is no
+  // default, because a fixed op that forgot a parameter would make wrong cache hits.
+  virtual std::optional<std::uint64_t> fixed_fingerprint(std::uint64_t before) const = 0;
 
-  // Only changes how a value is seen, never looks at an element: can be run before there are any.
+  // True: the op must be told the size of the image when it is planned.
+  virtual bool needs_size() const = 0;
+
+  // The size after this op where that is known before any sample is read; nothing: it varies with the sample.
+  virtual std::optional<ImageSize> size_after(std::optional<ImageSize> before) const { return before; }
+
+  virtual TypeEffect type_effect() const { return TypeEffect::kKeeps; }
+
+  // True: the op only changes how a value is seen and never looks at an element, so it can run before there are any.
   virtual bool only_changes_view() const { return false; }
-
-  // The size after this op, given the size before (nothing: varies with the sample).
-  virtual std::optional<FixedSize> size_after(std::optional<FixedSize> before) const { return before; }
 
   // Streams of random numbers are numbered by kind of op and by occurrence, so that the second
   // RandomCrop of the mask draws what the second RandomCrop of the image drew.
@@ -81,36 +65,34 @@ class Op {
   std::uint32_t stream_ = 0;
 };
 
+class FrameOp : public Op {
+ public:
+  const FrameOp* as_frame_op() const final { return this; }
+  bool needs_size() const final { return true; }
+
+  // Changes the frame. Returns false and leaves the frame alone where the frame must become pixels first, which is
+  // never so for a new frame. Fails where the image is too small.
+  virtual Result<bool> plan(Frame& frame, Draws& draws) const = 0;
+};
+
+class PixelOp : public Op {
+ public:
+  const PixelOp* as_pixel_op() const final { return this; }
+  bool needs_size() const override { return false; }
+
+  // Makes all random draws of this op for one sample. `size` is known where needs_size() says so, and otherwise for
+  // images whose size the steps so far determine.
+  virtual OpPlan plan(std::optional<ImageSize> /*size*/, Draws& /*draws*/) const { return {}; }
+
+  // The size after this op, given the size before and what was drawn; nothing: it is known once the op has run.
+  virtual std::optional<ImageSize> planned_size_after(std::optional<ImageSize> before, const OpPlan& /*plan*/) const {
+    return size_after(before);
+  }
+
+  // Replaces the value. The elements that the view shows are never written to: a field may derive from them.
+  virtual Status apply(View& view, const OpPlan& plan, Workspace& workspace) const = 0;
+};
+
 using OpPtr = std::unique_ptr<Op>;
-
-// Every size a user gives: 1 up to what an image may have.
-Status check_sides(const char* name, int height, int width);
-
-// One maker a transform file.
-Result<OpPtr> make_op(const Resize&, bool is_mask);
-Result<OpPtr> make_op(const CenterCrop&);
-Result<OpPtr> make_op(const RandomCrop&);
-Result<OpPtr> make_op(const RandomResizedCrop&, bool is_mask);
-Result<OpPtr> make_op(const RandomHorizontalFlip&);
-Result<OpPtr> make_op(const RandomVerticalFlip&);
-Result<OpPtr> make_op(const ColorJitter&);
-Result<OpPtr> make_op(const Normalize&);
-Result<OpPtr> make_op(const Cast&);
-Result<OpPtr> make_op(const Pad&);
-Result<OpPtr> make_op(const RandomFlip3D&);
-Result<OpPtr> make_op(const RandomRot90&);
-Result<OpPtr> make_op(const OneHot&);
-Result<OpPtr> make_op(const Map&);
-
-// The view as an image of uint8 or float32, wherever its pixels stand: what crops and flips work on.
-// Copies only where numbers must be converted.
-Status make_image(View& view, Context& context);
-
-// The view as packed pixels of four items or one, uint8 or float32, positive strides: what
-// resampling and per-pixel ops work on. Copies only where it is not so already.
-Status make_packed(View& view, Context& context);
-
-// The view as float32 with any pending Normalize carried out.
-Status make_float(View& view, Context& context);
 
 }  // namespace penstock

@@ -1,8 +1,8 @@
 // A value on its way through the transforms: borrowed memory seen through shape and strides.
 //
-// Why strides: crops, flips and turns cost nothing, Fortran order and layouts are the same thing
-// seen from another side, and the one copy is the last one, into the batch.
-// An image is a view of shape (height, width, channels).
+// Why strides: crops, flips and turns cost nothing, Fortran order and layouts need no code of their own, and elements
+// are copied once, into the batch. An image is a view of shape (height, width, channels).
+// A view borrows its memory and does not know its end: whoever makes one keeps it within bounds.
 #pragma once
 
 #include <array>
@@ -18,7 +18,8 @@ namespace penstock {
 
 constexpr int kMaxRank = 8;
 
-// Multiply and add on the way out, for each index of one axis. Borrowed from a Normalize.
+// A pending Normalize: the last copy multiplies and adds, for each index of one axis. The numbers are borrowed from the
+// op, which outlives the view.
 struct Affine {
   const float* scale = nullptr;  // nullptr: none
   const float* bias = nullptr;
@@ -53,16 +54,16 @@ struct View {
 // A C-ordered (or, by request, Fortran-ordered) array of at most kMaxRank dimensions.
 View view_of_array(const std::byte* data, const ArraySpec& spec, bool fortran_order = false);
 
-// Takes over what the source knows about the axes of an array.
+// Copies what the source knows about the axes of an array.
 void describe_axes(View& view, const ArrayLayout& layout);
-// Takes over what is known about the axes of `before`, which has the same ones.
+// Copies what is known about the axes of `before`, which has the same axes.
 void keep_axes(View& view, const View& before);
 
-// The last `count` axes that are directions in space, in their order; fewer where the view has fewer. Of an
-// image: its height and width.
+// The last `count` axes that are directions in space, in their order; fewer where the view has fewer. An image always
+// has two: height and width.
 std::vector<int> axes_in_space(const View& view, std::size_t count);
 
-// Pixels of `channels` bytes or floats, `pixel_items` apart.
+// An image whose pixels have `channels` bytes or floats and begin `pixel_items` of them apart.
 View view_of_image(const std::byte* data, DType dtype, std::int64_t height, std::int64_t width, int channels,
                    int pixel_items, std::int64_t row_bytes);
 

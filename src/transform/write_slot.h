@@ -5,7 +5,7 @@
 
 namespace penstock {
 
-// Can elements of one type be stored as the other? (Complex numbers only as themselves.)
+// True where elements of one type can be stored as the other. Complex numbers can only be stored as themselves.
 bool can_convert(DType from, DType to);
 
 // Copies all elements of `from` to the places that `to` (same shape, at memory `out`) describes,

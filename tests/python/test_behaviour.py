@@ -434,7 +434,7 @@ def test_public_names_exist_and_are_documented():
     assert set(ps.__all__) >= {"Loader", "ImageFolder", "Npy", "Source", "Error", "UsageError", "NotFoundError",
                                "MemoryBudgetError", "Decode", "Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop",
                                "RandomHorizontalFlip", "RandomVerticalFlip", "ColorJitter", "Normalize", "Cast", "Pad",
-                               "RandomFlip3D", "RandomRot90", "OneHot", "Map", "Derive", "__version__"}
+                               "RandomErasing", "RandomFlip3D", "RandomRot90", "OneHot", "Map", "Derive", "__version__"}
     for name in set(ps.__all__) - {"__version__"}:
         assert getattr(ps, name).__doc__, name
     for cls in (ps.Loader, ps.Source):

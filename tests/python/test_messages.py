@@ -57,7 +57,7 @@ def sweep(call, base, skip=()):
 
 @pytest.mark.parametrize("name", ["Resize", "CenterCrop", "RandomCrop", "RandomResizedCrop", "OneHot", "Normalize", "Cast", "Pad",
                                   "Decode", "RandomHorizontalFlip", "RandomVerticalFlip", "RandomFlip3D", "ColorJitter",
-                                  "Map", "Derive", "RandomRot90"])
+                                  "Map", "Derive", "RandomErasing", "RandomRot90"])
 def test_transforms(name):
     bases = {"Normalize": {"mean": 0.5, "std": 0.5}, "Cast": {"dtype": "uint8"}, "Pad": {"padding": 1}, "Map": {"function": len},
              "Derive": {"source": "image", "steps": []}, "OneHot": {"classes": 3}}
@@ -168,11 +168,13 @@ def foreign(name, module="torchvision.transforms.transforms", **attributes):
 
 @pytest.mark.parametrize("transform, words", [
     (foreign("Compose", transforms=[foreign("Resize", size=256, interpolation=foreign("Mode", value="bicubic")), foreign("ToTensor"),
-                                    foreign("Normalize", mean=[0.5], std=[0.2]), foreign("RandomErasing")]),
+                                    foreign("Normalize", mean=[0.5], std=[0.2]), foreign("RandomPosterize")]),
      ["Compose", "[ps.Resize(256, interpolation='bicubic'), ps.Normalize((0.5,), (0.2,)), ps.Map("]),
     ([foreign("RandomHorizontalFlip", p=0.25)], ["write ps.RandomHorizontalFlip(p=0.25)"]),
     ([foreign("ColorJitter", brightness=(0.6, 1.4), hue=None)], ["ps.ColorJitter(brightness=(0.6, 1.4))"]),
     ([foreign("Resize", size="?")], ["ps.Resize(...)"]),
+    ([foreign("RandomErasing", p=1.0, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=0)], ["write ps.RandomErasing(p=1.0)"]),
+    ([foreign("RandomErasing", value="random")], ["ps.RandomErasing(...)"]),
     ([foreign("ToTensor")], ["ToTensor can be left out", "tensors already", "ps.Normalize"]),
     ([foreign("Grayscale")], ['ps.Decode("L")']),
     ([foreign("GaussianBlur")], ["GaussianBlur", "ps.Map("]),

@@ -38,6 +38,8 @@ CALLS = {
     "Pad((1, 2, 3, 4), fill=255.0)": None,
     "RandomFlip3D()": None,
     "RandomRot90()": None,
+    "RandomErasing()": None,
+    "RandomErasing(p=1.0, scale=(0.1, 0.2), ratio=(1.0, 1.0), value=(0.5, 0.5, 0.5))": None,
     "OneHot(10)": None,
     "Map(halve)": None,
     "Derive('image', [Resize(24)])": None,

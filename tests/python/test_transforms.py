@@ -75,6 +75,53 @@ def test_a_list_of_transforms_moves_the_masks_with_the_image(pairs):
     assert np.array_equal(images, alike[0]) and np.array_equal(masks, alike[1])
 
 
+# -- RandomErasing ----------------------------------------------------------------------------------
+
+
+def test_erasing_gives_a_rectangle_one_value_and_leaves_the_mask_alone(pairs):
+    images, masks = load_all(pairs, [ps.RandomErasing(p=1, scale=(0.1, 0.3), ratio=(0.5, 2), value=(250, 251, 252))])
+    plain_images, plain_masks = load_all(pairs, None)
+    assert np.array_equal(masks, plain_masks)
+    erased = (images == (250, 251, 252)).all(-1)
+    assert np.array_equal(images[~erased], plain_images[~erased])
+    for one in erased:
+        rows, columns = np.flatnonzero(one.any(1)), np.flatnonzero(one.any(0))
+        assert one[rows[0]:rows[-1] + 1, columns[0]:columns[-1] + 1].all()
+        assert 0.09 < one.mean() < 0.32
+        assert 0.45 < len(rows) / len(columns) < 2.2
+
+
+def test_erasing_a_mask_that_was_given_the_step_by_name_does_nothing_to_it(pairs):
+    steps = [ps.RandomErasing(p=1), ps.RandomCrop(40)]
+    masks = load_all(pairs, {"image": steps, "mask": steps})[1]
+    assert np.array_equal(masks, load_all(pairs, {"image": steps, "mask": steps[1:]})[1])
+
+
+def test_erasing_is_the_same_on_any_number_of_threads_and_differs_by_sample_and_epoch(pairs):
+    def epochs(threads):
+        with ps.Loader(pairs, batch_size=7, transform=[ps.RandomErasing(p=0.7), ps.RandomCrop(64)], output="numpy", seed=4,
+                       threads=threads) as loader:
+            return [np.concatenate([batch[0] for batch in loader]) for _ in range(2)]
+
+    one, many = epochs(1), epochs(4)
+    assert all(np.array_equal(a, b) for a, b in zip(one, many))
+    assert not np.array_equal(one[0], one[1])
+
+
+def test_erasing_happens_with_its_probability(tmp_path):
+    np.save(tmp_path / "x.npy", np.full((400, 20, 30, 3), 9, np.uint8))
+    erased = (load_all(tmp_path / "x.npy", [ps.RandomErasing(p=0.3)], batch_size=400) == 0).any((1, 2, 3))
+    assert 80 < erased.sum() < 160
+
+
+def test_erasing_by_random_values_is_refused():
+    with pytest.raises(TypeError, match="RandomErasing: value='random': wants a number.*random values are not supported"):
+        ps.RandomErasing(value="random")
+
+
+# -- types and shapes of masks ----------------------------------------------------------------------
+
+
 def test_masks_may_be_cast_and_keep_their_shape_in_any_layout(pairs):
     images, masks = load_all(pairs, {"mask": [ps.Cast("int64")]}, layout="NCHW", dtype="float32")
     assert masks.dtype == np.int64 and masks.shape == (24, 96, 128)

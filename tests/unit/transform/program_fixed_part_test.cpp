@@ -104,6 +104,16 @@ TEST(FixedPart, is_told_from_others_by_its_fingerprint) {
     for (const std::uint64_t& b : others) EXPECT_EQ(a == b, &a == &b);
 }
 
+// Entries of a cache on disk are found by these numbers.
+TEST(FixedPart, has_the_fingerprint_that_earlier_versions_gave_it) {
+  const auto print = [](const std::vector<Transform>& steps, FieldKind kind) {
+    return Program::compile(steps, {kind, Layout::kNchw, std::nullopt})->fixed_fingerprint();
+  };
+  EXPECT_EQ(print({}, FieldKind::kImage), 0x7970e130d0c7742f);
+  EXPECT_EQ(print({Resize{8, 9, Interpolation::kBicubic}}, FieldKind::kImage), 0x652005cd886db585);
+  EXPECT_EQ(print({Resize{8, 9}, CenterCrop{5, 6}}, FieldKind::kMask), 0xcf62868418c589d5);
+}
+
 TEST(FixedPart, says_how_much_would_be_decoded_without_it) {
   const auto share = [](const std::vector<Transform>& steps) {
     const auto program = Program::compile(steps, {});

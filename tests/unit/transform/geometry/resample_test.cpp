@@ -1,5 +1,5 @@
 // Against a straightforward double-precision computation from the definition.
-#include "transform/resample.h"
+#include "transform/geometry/resample.h"
 
 #include <gtest/gtest.h>
 

@@ -1,25 +1,8 @@
-#include "transform/op.h"
-
-#include <fmt/format.h>
-
-#include <cstring>
+#include "transform/packed_image.h"
 
 #include "transform/write_slot.h"
 
 namespace penstock {
-
-Status check_sides(const char* name, int height, int width) {
-  const auto most = static_cast<int>(Limits{}.image_side);
-  if (height >= 1 && width >= 1 && height <= most && width <= most) return {};
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{} of {}x{}: sides are 1 to {}", name, height, width, most));
-}
-
-Result<MutableBytes> Context::pixels_beside(const View& view, std::size_t bytes, int& buffer) {
-  for (buffer = kScratchPixels0; buffer == view.buffer || buffer == keep_buffer;) ++buffer;
-  return scratch.get(buffer, bytes);
-}
-
 namespace {
 
 bool is_packed(const View& view) {
@@ -32,13 +15,13 @@ bool is_packed(const View& view) {
 }
 
 // Copies an image into four-item (or one-item) pixels of its own type, or float32.
-Status copy_packed(View& view, Context& context, DType dtype) {
+Status copy_packed(View& view, Workspace& workspace, DType dtype) {
   const int channels = static_cast<int>(view.channels());
   const int items = channels == 1 ? 1 : 4;
   const auto row_bytes = view.width() * items * static_cast<std::int64_t>(size_of(dtype));
   int buffer = -1;
   const auto memory =
-      context.pixels_beside(view, static_cast<std::size_t>(row_bytes * view.height()), buffer);
+      workspace.pixels_beside(view, static_cast<std::size_t>(row_bytes * view.height()), buffer);
   if (!memory) return std::unexpected(memory.error());
   View out = view_of_image(memory->data(), dtype, view.height(), view.width(), channels, items, row_bytes);
   out.buffer = buffer;
@@ -47,11 +30,7 @@ Status copy_packed(View& view, Context& context, DType dtype) {
   return {};
 }
 
-}  // namespace
-
-namespace {
-
-// An array of (H, W) or (H, W, C) is an image as NumPy people store them.
+// NumPy users store images as arrays of shape (H, W) or (H, W, C).
 Status see_as_image(View& view) {
   if (view.is_image) return {};
   if (view.rank == 2) {
@@ -68,26 +47,26 @@ Status see_as_image(View& view) {
 
 }  // namespace
 
-Status make_image(View& view, Context& context) {
+Status make_image(View& view, Workspace& workspace) {
   PENSTOCK_CHECK(see_as_image(view));
   const bool is_number = view.dtype == DType::kUInt8 || (view.dtype == DType::kFloat32 && !view.swap_bytes);
   if (is_number && view.affine.scale == nullptr) return {};
-  return make_packed(view, context);
+  return make_packed(view, workspace);
 }
 
-Status make_packed(View& view, Context& context) {
+Status make_packed(View& view, Workspace& workspace) {
   PENSTOCK_CHECK(see_as_image(view));
   if (is_packed(view)) return {};
   const bool bytes = view.dtype == DType::kUInt8 && view.affine.scale == nullptr;
-  return copy_packed(view, context, bytes ? DType::kUInt8 : DType::kFloat32);
+  return copy_packed(view, workspace, bytes ? DType::kUInt8 : DType::kFloat32);
 }
 
-Status make_float(View& view, Context& context) {
+Status make_float(View& view, Workspace& workspace) {
   if (view.dtype == DType::kFloat32 && view.affine.scale == nullptr && !view.swap_bytes) return {};
-  if (view.is_image) return copy_packed(view, context, DType::kFloat32);
+  if (view.is_image) return copy_packed(view, workspace, DType::kFloat32);
   const ArraySpec spec{DType::kFloat32, view.shape_vector()};
   int buffer = -1;
-  const auto memory = context.pixels_beside(view, spec.bytes(), buffer);
+  const auto memory = workspace.pixels_beside(view, spec.bytes(), buffer);
   if (!memory) return std::unexpected(memory.error());
   View out = view_of_array(memory->data(), spec);
   out.buffer = buffer;

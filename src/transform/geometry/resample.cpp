@@ -1,4 +1,4 @@
-#include "transform/resample.h"
+#include "transform/geometry/resample.h"
 
 #include <algorithm>
 #include <cmath>
@@ -51,7 +51,7 @@ void resample_rows(const View& input, const AxisPlan& columns, const AxisPlan& r
   std::vector<const T*> taps(static_cast<std::size_t>(rows.taps));
   std::vector<int> first(columns.first);
   for (int& x : first) x -= columns.begin;
-  // Taps that stand past the end have no weight: what they read must only be a number.
+  // Taps past the end have no weight, but they are read and must be numbers.
   std::fill_n(row_buffer + count, columns.taps * items, 0.0f);
   for (std::size_t y = 0; y < height; ++y) {
     for (int t = 0; t < rows.taps; ++t)
@@ -144,7 +144,7 @@ void plan_axis(AxisPlan& plan, double box_begin, double box_size, int input_size
       plan.first[i] = from;
       plan.taps = std::max(plan.taps, used);
     }
-    // Close up: the widest output decides.
+    // Remove the unused taps: the output with the most of them decides.
     for (std::size_t i = 0; i < count; ++i)
       std::copy_n(plan.weights.begin() + static_cast<std::ptrdiff_t>(i) * room, plan.taps,
                   plan.weights.begin() + static_cast<std::ptrdiff_t>(i) * plan.taps);

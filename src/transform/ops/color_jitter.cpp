@@ -1,4 +1,7 @@
-// ColorJitter by Pillow's arithmetic (ImageEnhance and HSV), which torchvision uses for images.
+// ColorJitter by Pillow's arithmetic (ImageEnhance and HSV), which torchvision uses for images. It fails for a mask,
+// whose values are no colours.
+#include "transform/ops/color_jitter.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +10,8 @@
 #include <utility>
 
 #include "decode/image/grey.h"
-#include "transform/op.h"
+#include "transform/ops/op_table.h"
+#include "transform/packed_image.h"
 
 namespace penstock {
 namespace {
@@ -86,37 +90,39 @@ void shift_hue(Pixels image, float factor) {
   }
 }
 
-class ColorJitterOp final : public Op {
+class ColorJitterOp final : public PixelOp {
  public:
   explicit ColorJitterOp(const ColorJitter& spec) : spec_(spec) {}
 
-  Status apply(View& view, Context& context) const override {
-    Draws& draws = context.draws;
-    std::array<int, 4> steps = {0, 1, 2, 3};
-    for (std::size_t i = 3; i > 0; --i) std::swap(steps[i], steps[draws.below(i + 1)]);
+  std::optional<std::uint64_t> fixed_fingerprint(std::uint64_t) const override { return std::nullopt; }
+
+  OpPlan plan(std::optional<ImageSize>, Draws& draws) const override {
+    ColorJitterPlan plan;
+    plan.order = {JitterStep::kBrightness, JitterStep::kContrast, JitterStep::kSaturation, JitterStep::kHue};
+    for (std::size_t i = 3; i > 0; --i) std::swap(plan.order[i], plan.order[draws.below(i + 1)]);
     const auto draw = [&](const ColorJitter::Range& range) {
       return static_cast<float>(draws.uniform(range.from, range.to));
     };
-    const float brightness = draw(spec_.brightness), contrast_by = draw(spec_.contrast),
-                saturation = draw(spec_.saturation), hue = draw(spec_.hue);
-    PENSTOCK_CHECK(make_packed(view, context));
+    plan.brightness = draw(spec_.brightness);
+    plan.contrast = draw(spec_.contrast);
+    plan.saturation = draw(spec_.saturation);
+    plan.hue = draw(spec_.hue);
+    return OpPlan::of(plan);
+  }
+
+  Status apply(View& view, const OpPlan& plan, Workspace& workspace) const override {
+    PENSTOCK_CHECK(make_packed(view, workspace));
     if (view.dtype != DType::kUInt8 || view.channels() != 3)
       return fail(ErrorCode::kShapeMismatch, "ColorJitter needs uint8 images of three channels");
     // Worked on in a copy: the decoded pixels may be needed again (a field derived from them).
     const auto row = static_cast<std::size_t>(view.width()) * 4;
     const auto height = static_cast<std::size_t>(view.height());
     int buffer = -1;
-    const auto memory = context.pixels_beside(view, row * height, buffer);
+    const auto memory = workspace.pixels_beside(view, row * height, buffer);
     if (!memory) return std::unexpected(memory.error());
     for (std::size_t y = 0; y < height; ++y)
       std::copy_n(view.data + static_cast<std::int64_t>(y) * view.stride[0], row, memory->data() + y * row);
-    const Pixels image{reinterpret_cast<Byte*>(memory->data()), row * height / 4};
-    for (const int step : steps) {
-      if (step == 0 && brightness != 1) brighten(image, brightness);
-      if (step == 1 && contrast_by != 1) contrast(image, contrast_by);
-      if (step == 2 && saturation != 1) saturate(image, saturation);
-      if (step == 3 && hue != 0) shift_hue(image, hue);
-    }
+    jitter_pixels(plan.as<ColorJitterPlan>(), reinterpret_cast<Byte*>(memory->data()), row * height / 4);
     view = view_of_image(memory->data(), DType::kUInt8, view.height(), view.width(), 3, 4,
                          static_cast<std::int64_t>(row));
     view.buffer = buffer;
@@ -129,7 +135,17 @@ class ColorJitterOp final : public Op {
 
 }  // namespace
 
-Result<OpPtr> make_op(const ColorJitter& spec) {
+void jitter_pixels(const ColorJitterPlan& plan, std::uint8_t* pixels, std::size_t count) {
+  const Pixels image{pixels, count};
+  for (const JitterStep step : plan.order) {
+    if (step == JitterStep::kBrightness && plan.brightness != 1) brighten(image, plan.brightness);
+    if (step == JitterStep::kContrast && plan.contrast != 1) contrast(image, plan.contrast);
+    if (step == JitterStep::kSaturation && plan.saturation != 1) saturate(image, plan.saturation);
+    if (step == JitterStep::kHue && plan.hue != 0) shift_hue(image, plan.hue);
+  }
+}
+
+Result<OpPtr> make_op(const ColorJitter& spec, FieldKind) {
   const auto ordered = [](const ColorJitter::Range& range, double low, double high) {
     return range.from >= low && range.to >= range.from && range.to <= high;
   };

@@ -2,7 +2,7 @@
 //
 // Why: a crop is chosen from the header, so only its pixels are decoded; and where a resize is
 // followed by a crop (the usual evaluation pipeline), only the rows and columns that survive the
-// crop are decoded and computed. A value.
+// crop are decoded and computed. Ops change a Frame one after the other; a FramePlan is made of the result. A value.
 #pragma once
 
 #include "decode/image/image.h"
@@ -13,13 +13,13 @@ namespace penstock {
 struct Frame {
   Frame(int width, int height) : source{0, 0, width, height} {}
 
-  Rect source;  // of the current image
+  Rect source;  // the part of the current image that is used
   bool resampled = false;
   int full_width = 0, full_height = 0;  // what the whole of `source` is resized to
   Rect window;                          // the part of that which is wanted
   Interpolation interpolation = Interpolation::kBilinear;
   bool antialias = true;
-  bool mirror_x = false, mirror_y = false;  // what is wanted is shown the other way round
+  bool mirror_x = false, mirror_y = false;  // the result is seen the other way round
 
   int width() const { return resampled ? window.width : source.width; }
   int height() const { return resampled ? window.height : source.height; }
@@ -32,7 +32,7 @@ struct Frame {
     target = {target.x + rect.x, target.y + rect.y, rect.width, rect.height};
   }
 
-  // False where a resize was planned already: the caller makes those pixels first.
+  // Returns false where a resize was planned already: the caller makes those pixels first.
   bool resize(int new_height, int new_width, Interpolation filter, bool with_antialias) {
     if (new_width == width() && new_height == height()) return true;
     if (resampled) return false;

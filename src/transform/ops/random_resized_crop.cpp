@@ -1,28 +1,31 @@
+// RandomResizedCrop: a random part of the image, resized. A mask is cut alike and resized by nearest neighbours.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "transform/op.h"
+#include "transform/ops/checks.h"
+#include "transform/ops/op_table.h"
 
 namespace penstock {
 namespace {
 
 constexpr int kTries = 10;
 
-class RandomResizedCropOp final : public Op {
+class RandomResizedCropOp final : public FrameOp {
  public:
   explicit RandomResizedCropOp(const RandomResizedCrop& spec) : spec_(spec) {}
 
-  bool is_geometric() const override { return true; }
+  std::optional<std::uint64_t> fixed_fingerprint(std::uint64_t) const override { return std::nullopt; }
+
   Result<bool> plan(Frame& frame, Draws& draws) const override {
     if (frame.resampled) return false;
     frame.crop(choose(frame.width(), frame.height(), draws));
     return frame.resize(spec_.height, spec_.width, spec_.interpolation, spec_.antialias);
   }
 
-  std::optional<FixedSize> size_after(std::optional<FixedSize>) const override {
-    return FixedSize{spec_.height, spec_.width};
+  std::optional<ImageSize> size_after(std::optional<ImageSize>) const override {
+    return ImageSize{spec_.height, spec_.width};
   }
 
  private:
@@ -56,7 +59,7 @@ class RandomResizedCropOp final : public Op {
 
 }  // namespace
 
-Result<OpPtr> make_op(const RandomResizedCrop& spec, bool is_mask) {
+Result<OpPtr> make_op(const RandomResizedCrop& spec, FieldKind kind) {
   PENSTOCK_CHECK(check_sides("RandomResizedCrop", spec.height, spec.width));
   if (!(spec.scale_from > 0) || !(spec.scale_to >= spec.scale_from) || !(spec.scale_to <= 1))
     return fail(ErrorCode::kInvalidArgument,
@@ -67,7 +70,7 @@ Result<OpPtr> make_op(const RandomResizedCrop& spec, bool is_mask) {
                 fmt::format("RandomResizedCrop ratio=({}, {}): wants 0 < from <= to", spec.ratio_from,
                             spec.ratio_to));
   RandomResizedCrop own = spec;
-  if (is_mask) own.interpolation = Interpolation::kNearest;
+  if (kind == FieldKind::kMask) own.interpolation = Interpolation::kNearest;
   return std::make_unique<RandomResizedCropOp>(own);
 }
 

@@ -8,23 +8,22 @@
 #include <vector>
 
 #include "base/memory/scratch.h"
-#include "transform/frame.h"
+#include "transform/geometry/frame.h"
 #include "transform/view.h"
 
 namespace penstock {
 
 // Which inputs make each output along one axis, and how much of each.
 struct AxisPlan {
-  int taps = 0;                // inputs an output
+  int taps = 0;                // inputs per output
   std::vector<int> first;      // first input of each output
   std::vector<float> weights;  // taps for each output; zero where an output needs fewer, or the input ends
 
-  // The inputs that are read at all.
-  int begin = 0, end = 0;
+  int begin = 0, end = 0;   // only inputs in [begin, end) are read
   bool overshoots = false;  // negative weights: results may lie outside the range of the inputs
 
-  void reverse();  // outputs in the other order
-  void rebase();   // counts inputs from `begin`
+  void reverse();  // puts the outputs in the other order
+  void rebase();   // counts inputs from `begin` on
 };
 
 // Outputs [window_begin, window_begin + window_size) of `full_size`, from the part of the input
@@ -35,11 +34,11 @@ void plan_axis(AxisPlan& plan, double box_begin, double box_size, int input_size
 // A plan that changes nothing.
 AxisPlan plan_identity(int size);
 
-// `input` has four items a pixel or one, uint8 or float32, or three of uint8; positive strides; `columns` and
+// `input` has four items per pixel or one, uint8 or float32, or three of uint8, and positive strides; `columns` and
 // `rows` count from its first pixel. The result is packed in `output`, which holds rows x columns x items
 // (four, where the input has three); `row_buffer` holds one row of the needed input as float, and
-// columns.taps pixels more. Every output is summed in the same order whatever else is wanted: windows of one
-// resize agree to the last bit.
+// columns.taps pixels more. Every output is summed in the same order whichever other outputs are computed: windows of
+// one resize agree to the last bit.
 View resample(const View& input, const AxisPlan& columns, const AxisPlan& rows, std::byte* output,
               float* row_buffer);
 

@@ -1,10 +1,15 @@
+// Normalize: noted on the view, and carried out by the last copy, or before the next op that needs pixels.
+// A mask is normalized like any other value.
+#include "transform/ops/normalize.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cmath>
 #include <vector>
 
-#include "transform/op.h"
+#include "transform/ops/op_table.h"
+#include "transform/packed_image.h"
 
 namespace penstock {
 namespace {
@@ -19,26 +24,19 @@ std::string describe_channels(const View& view) {
                      shape[static_cast<std::size_t>(axis)]);
 }
 
-class NormalizeOp final : public Op {
+class NormalizeOp final : public PixelOp {
  public:
-  explicit NormalizeOp(const Normalize& spec) : has_max_(spec.max_value.has_value()) {
-    const std::size_t count = spec.mean.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      const double deviation = spec.std[i];
-      const double highest = spec.max_value.value_or(255.0);
-      byte_scale_.push_back(static_cast<float>(1.0 / (highest * deviation)));
-      scale_.push_back(static_cast<float>(1.0 / ((has_max_ ? highest : 1.0) * deviation)));
-      bias_.push_back(static_cast<float>(-spec.mean[i] / deviation));
-    }
-  }
+  explicit NormalizeOp(const Normalize& spec) : factors_(spec) {}
 
+  std::optional<std::uint64_t> fixed_fingerprint(std::uint64_t) const override { return std::nullopt; }
+  TypeEffect type_effect() const override { return TypeEffect::kNormalizes; }
   bool only_changes_view() const override { return true; }  // the first Normalize of a program
-  Status apply(View& view, Context& context) const override {
-    // Only noted here; carried out by the last copy, or before the next op that needs pixels.
+
+  Status apply(View& view, const OpPlan&, Workspace& workspace) const override {
     if (view.dtype >= DType::kComplex64)
       return fail(ErrorCode::kUnsupported, "Normalize takes no complex numbers");
-    if (view.affine.scale != nullptr) PENSTOCK_CHECK(make_float(view, context));
-    const auto count = static_cast<std::int64_t>(bias_.size());
+    if (view.affine.scale != nullptr) PENSTOCK_CHECK(make_float(view, workspace));
+    const auto count = static_cast<std::int64_t>(factors_.bias.size());
     int axis = -1;
     if (view.is_image)
       axis = count == view.channels() ? 2 : -1;
@@ -54,18 +52,27 @@ class NormalizeOp final : public Op {
       return fail(ErrorCode::kShapeMismatch,
                   fmt::format("Normalize has {} means; {}", count, describe_channels(view)));
     const bool bytes = view.dtype == DType::kUInt8;
-    view.affine = {bytes ? byte_scale_.data() : scale_.data(), bias_.data(), count == 1 ? -1 : axis};
+    const std::vector<float>& scale = bytes ? factors_.byte_scale : factors_.scale;
+    view.affine = {scale.data(), factors_.bias.data(), count == 1 ? -1 : axis};
     return {};
   }
 
  private:
-  bool has_max_;
-  std::vector<float> byte_scale_, scale_, bias_;
+  NormalizeFactors factors_;
 };
 
 }  // namespace
 
-Result<OpPtr> make_op(const Normalize& spec) {
+NormalizeFactors::NormalizeFactors(const Normalize& spec) {
+  for (std::size_t i = 0; i < spec.mean.size(); ++i) {
+    const double deviation = spec.std[i];
+    byte_scale.push_back(static_cast<float>(1.0 / (spec.max_value.value_or(255.0) * deviation)));
+    scale.push_back(static_cast<float>(1.0 / (spec.max_value.value_or(1.0) * deviation)));
+    bias.push_back(static_cast<float>(-spec.mean[i] / deviation));
+  }
+}
+
+Result<OpPtr> make_op(const Normalize& spec, FieldKind) {
   if (spec.mean.empty() || spec.mean.size() != spec.std.size())
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("Normalize: {} means and {} deviations", spec.mean.size(), spec.std.size()));

@@ -4,41 +4,49 @@
 #include <algorithm>
 
 #include "transform/map_result.h"
-#include "transform/op.h"
+#include "transform/ops/op_table.h"
 #include "transform/write_slot.h"
 
 namespace penstock {
 namespace {
 
-class MapOp final : public Op {
+class MapOp final : public PixelOp {
  public:
   explicit MapOp(const Map& spec) : function_(spec.function) {}
 
-  Status apply(View& view, Context& context) const override {
+  std::optional<std::uint64_t> fixed_fingerprint(std::uint64_t) const override { return std::nullopt; }
+  TypeEffect type_effect() const override { return TypeEffect::kUnknown; }
+
+  // The function has a generator of its own, which is seeded with the names of the draws.
+  OpPlan plan(std::optional<ImageSize>, Draws& draws) const override {
+    const Draws::Key key = draws.key();
+    return OpPlan::of(MapDraws{key.seed, key.epoch, key.position, key.stream});
+  }
+
+  Status apply(View& view, const OpPlan& plan, Workspace& workspace) const override {
     // The function sees a plain C-ordered array, with any Normalize carried out.
     const DType dtype = view.affine.scale != nullptr ? DType::kFloat32 : view.dtype;
     const ArraySpec spec{dtype, view.shape_vector()};
     int buffer = -1;
-    const auto memory = context.pixels_beside(view, std::max<std::size_t>(spec.bytes(), 1), buffer);
+    const auto memory = workspace.pixels_beside(view, std::max<std::size_t>(spec.bytes(), 1), buffer);
     if (!memory) return std::unexpected(memory.error());
     copy_view(view, memory->data(), view_of_array(memory->data(), spec));
-    const Draws::Key key = context.draws.key();
     std::vector<MapValue> given(1);
     given[0].array = {spec, {std::shared_ptr<const void>(), memory->data()}};  // borrowed for the call
-    auto result = (*function_)(std::move(given), {key.seed, key.epoch, key.position, key.stream});
+    auto result = (*function_)(std::move(given), plan.as<MapDraws>());
     if (!result) return std::unexpected(std::move(result).error());
     if (result->size() != 1 || result->front().kind != MapValue::Kind::kArray)
       return fail(ErrorCode::kCallback, "Map must return an array of numbers");
     const OwnedArray& array = result->front().array;
-    PENSTOCK_CHECK(charge_map_result(result->front(), context.scratch));
+    PENSTOCK_CHECK(charge_map_result(result->front(), workspace.scratch));
     const auto seen = view_of_map_result(array, view);
     if (!seen) return std::unexpected(seen.error());
-    context.held = array.data;
+    workspace.held = array.data;
     view = *seen;
     return {};
   }
 
-  std::optional<FixedSize> size_after(std::optional<FixedSize>) const override { return std::nullopt; }
+  std::optional<ImageSize> size_after(std::optional<ImageSize>) const override { return std::nullopt; }
 
  private:
   const std::shared_ptr<const Map::Function> function_;
@@ -77,7 +85,7 @@ Result<View> view_of_map_result(const OwnedArray& array, const View& before) {
   return view;
 }
 
-Result<OpPtr> make_op(const Map& spec) {
+Result<OpPtr> make_op(const Map& spec, FieldKind) {
   if (!spec.function || !*spec.function) return fail(ErrorCode::kInvalidArgument, "Map without a function");
   return std::make_unique<MapOp>(spec);
 }

@@ -1,25 +1,30 @@
+// Pad: a border of one value. A mask gets the same border.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "transform/op.h"
+#include "transform/ops/op_table.h"
+#include "transform/packed_image.h"
 #include "transform/write_slot.h"
 
 namespace penstock {
 namespace {
 
-class PadOp final : public Op {
+class PadOp final : public PixelOp {
  public:
   explicit PadOp(const Pad& spec) : spec_(spec) {}
 
-  Status apply(View& view, Context& context) const override {
-    PENSTOCK_CHECK(make_packed(view, context));
+  // It is not random, but its result has more pixels than what it got, so it is made again rather than cached.
+  std::optional<std::uint64_t> fixed_fingerprint(std::uint64_t) const override { return std::nullopt; }
+
+  Status apply(View& view, const OpPlan&, Workspace& workspace) const override {
+    PENSTOCK_CHECK(make_packed(view, workspace));
     const std::int64_t height = view.height() + spec_.top + spec_.bottom;
     const std::int64_t width = view.width() + spec_.left + spec_.right;
     const auto item = static_cast<std::int64_t>(size_of(view.dtype));
     const std::int64_t items = view.stride[1] / item, row = width * items * item;
     int buffer = -1;
-    const auto memory = context.pixels_beside(view, static_cast<std::size_t>(row * height), buffer);
+    const auto memory = workspace.pixels_beside(view, static_cast<std::size_t>(row * height), buffer);
     if (!memory) return std::unexpected(memory.error());
     const auto total = static_cast<std::size_t>(width * items * height);
     if (view.dtype == DType::kUInt8)
@@ -38,9 +43,9 @@ class PadOp final : public Op {
     return {};
   }
 
-  std::optional<FixedSize> size_after(std::optional<FixedSize> before) const override {
+  std::optional<ImageSize> size_after(std::optional<ImageSize> before) const override {
     if (!before) return before;
-    return FixedSize{before->height + spec_.top + spec_.bottom, before->width + spec_.left + spec_.right};
+    return ImageSize{before->height + spec_.top + spec_.bottom, before->width + spec_.left + spec_.right};
   }
 
  private:
@@ -49,7 +54,7 @@ class PadOp final : public Op {
 
 }  // namespace
 
-Result<OpPtr> make_op(const Pad& spec) {
+Result<OpPtr> make_op(const Pad& spec, FieldKind) {
   constexpr int kMax = 1 << 15;
   for (const int side : {spec.left, spec.top, spec.right, spec.bottom})
     if (side < 0 || side > kMax)

@@ -1,0 +1,17 @@
+// Fingerprints of programs, which name cache entries.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "base/random.h"
+
+namespace penstock {
+
+// Entries of earlier runs are found by these values: they must not change. The first number tells ops apart.
+inline std::uint64_t mix_fingerprint(std::uint64_t before, std::initializer_list<int> numbers) {
+  for (const int number : numbers) before = mix64(before + static_cast<std::uint64_t>(number) + 1);
+  return before;
+}
+
+}  // namespace penstock
