@@ -209,7 +209,7 @@ class Source:
 
 @recorded
 def ImageFolder(path: Paths, masks: Union[str, os.PathLike, None] = None, *, keep_index: bool = True) -> Source:
-    """Images (jpg, png, webp, tif, bmp, gif, ppm, pgm, pbm, pnm) below a folder, or matching a pattern.
+    """Images (jpg, png, webp, tif, bmp, gif, ppm, pgm, pbm, pnm, qoi) below a folder, or matching a pattern.
 
     Folders right below `path` are classes, sorted by name: fields ``image, label``. A folder
     without folders is flat: field ``image``. With `masks`, a folder that holds a mask for each

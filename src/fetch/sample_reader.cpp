@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "plan/sample_reads.h"
-#include "source/extent_place.h"
+#include "source/extent.h"
 
 namespace penstock {
 namespace {
@@ -29,14 +29,14 @@ SampleReader::SampleReader(Setup setup, Scratch& scratch, StageClock& clock, con
 Result<Object*> SampleReader::open(const Extent& extent) {
   where_ = where_of(extent);
   if (extent.shared_object)
-    if (Object* kept = find_open(extent.object)) return kept;
-  auto object = setup_.source.store().open(extent.object);
+    if (Object* kept = find_open(extent)) return kept;
+  auto object = extent.store->open(extent.object);
   if (!object) return std::unexpected(std::move(object).error());
   const ObjectVersion found = (*object)->version(), indexed{extent.object_bytes, extent.modified_ns};
   if (extent.modified_ns != Extent::kUnknown && found != indexed) {
     // A shard whose index is old has its samples elsewhere now; a file is still one sample.
-    const bool index_is_old = setup_.source.index_was_saved() && found.modified_ns < setup_.opened_at_ns;
-    if (index_is_old) setup_.source.discard_saved_index();
+    const bool index_is_old = setup_.source.storage().index_was_saved && found.modified_ns < setup_.opened_at_ns;
+    if (index_is_old) setup_.source.storage().discard_indexes();
     if (!index_is_old || extent.shared_object)
       return fail(ErrorCode::kChanged,
                   fmt::format("file changed while in use ({} bytes now, {} when it was indexed)", found.size,
@@ -53,12 +53,12 @@ Result<Object*> SampleReader::open(const Extent& extent) {
 }
 
 // One that is still open may have been replaced under its name since the last epoch.
-Object* SampleReader::find_open(const std::string& name) {
-  const auto found = shared_objects_.find(name);
+Object* SampleReader::find_open(const Extent& extent) {
+  const auto found = shared_objects_.find(extent.object);
   if (found == shared_objects_.end()) return nullptr;
   OpenedObject& kept = found->second;
   if (kept.epoch != shared_.epoch) {
-    const auto now = setup_.source.store().stat(name);
+    const auto now = extent.store->stat(extent.object);
     if (!now || !now->is_exactly(kept.object->version())) {
       shared_objects_.erase(found);
       return nullptr;
@@ -82,7 +82,7 @@ Result<ConstBytes> SampleReader::read(const Extent& extent, std::uint64_t sample
   where_ = where_of(extent);
   if (extent.length > Limits{}.encoded_bytes) return too_large(extent.length);
   if (extent.block >= 0) return read_block(extent);
-  if (shared_.lookahead != nullptr && shared_.lookahead->ahead() != nullptr)
+  if (shared_.lookahead != nullptr && shared_.lookahead->ahead() != nullptr && extent.store->reads_ahead() > 0)
     return read_from_ahead(extent, sample);
   return extent.shared_object ? read_stretch(extent, sample) : read_file(extent);
 }
@@ -186,7 +186,7 @@ Result<ConstBytes> SampleReader::read_from_ahead(const Extent& extent, std::uint
       version_ = (*taken)->version;
     } else {
       const auto got =
-          ahead.read(setup_.source.store(), wanted, [&](std::size_t bytes) -> Result<MutableBytes> {
+          ahead.read(*extent.store, wanted, [&](std::size_t bytes) -> Result<MutableBytes> {
             const auto buffer = scratch_.get(kScratchEncoded, std::max<std::size_t>(bytes, 1));
             if (!buffer) return std::unexpected(buffer.error());
             return buffer->first(bytes);

@@ -53,7 +53,7 @@ class SampleReader {
 
  private:
   Result<Object*> open(const Extent& extent);
-  Object* find_open(const std::string& name);
+  Object* find_open(const Extent& extent);
   Status check_unchanged(const Object& object) const;
   Result<ConstBytes> read_block(const Extent& extent);
   Result<ConstBytes> read_file(const Extent& extent);

@@ -48,7 +48,7 @@ void ChunkAssembler::find_needs(const SampleBoxes& boxes) {
   pieces_.clear();
   needs_.clear();
   chunks_.clear();
-  cut_boxes(source_.chunked_arrays(), boxes.boxes, pieces_);
+  cut_boxes(source_.storage().arrays, boxes.boxes, pieces_);
   std::ranges::stable_sort(pieces_, {}, &ChunkPiece::chunk);
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     if (needs_.empty() || needs_.back().chunk != pieces_[i].chunk) {
@@ -91,7 +91,7 @@ void ChunkAssembler::end_chunk() {
 // Of plain chunks, and of codecs that have parts (Blosc), the part that the sample touches can be had alone.
 // The encoded bytes of the latter have to be read all the same, which counts as decoding some of them.
 ChunkNeed ChunkAssembler::describe(const Need& need) const {
-  const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[need.chunk.array];
   ChunkNeed out;
   out.bytes = array.chunk_bytes(need.chunk.number);
   if (!direct_place(need).empty()) {
@@ -108,7 +108,7 @@ ChunkNeed ChunkAssembler::describe(const Need& need) const {
 }
 
 Result<bool> ChunkAssembler::try_need(std::uint64_t position, Need& need) {
-  const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[need.chunk.array];
   where_ = {array.uri(), -1, -1, -1};
   if (cache_ != nullptr && cache_->keeps_decoded_chunks() && !need.looked_up) {
     if (lookahead_ != nullptr) {
@@ -201,7 +201,7 @@ Status ChunkAssembler::decode_shared(const ChunkId& chunk, MutableBytes out) {
 }
 
 Result<ChunkPlace> ChunkAssembler::place_of(const ChunkId& chunk) const {
-  const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[chunk.array];
   if (lookahead_ != nullptr && lookahead_->ahead() != nullptr)
     PENSTOCK_CHECK(lookahead_->ahead()->bring_indexes(array, chunk.number));
   return array.place(chunk.number);
@@ -209,12 +209,12 @@ Result<ChunkPlace> ChunkAssembler::place_of(const ChunkId& chunk) const {
 
 // An index that does not fit its shard any more is read again by the next who needs it.
 std::unexpected<Error> ChunkAssembler::not_read(const ChunkId& chunk, Error error) const {
-  if (error.code == ErrorCode::kChanged) source_.chunked_arrays()[chunk.array]->forget_index(chunk.number);
+  if (error.code == ErrorCode::kChanged) source_.storage().arrays[chunk.array]->forget_index(chunk.number);
   return std::unexpected(std::move(error));
 }
 
 std::unexpected<Error> ChunkAssembler::not_decoded(const ChunkId& chunk, Error error) const {
-  const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[chunk.array];
   if (error.where.uri.empty()) {
     const std::int64_t inside = std::max<std::int64_t>(error.where.offset, 0);
     error.where = where_;
@@ -231,7 +231,7 @@ std::unexpected<Error> ChunkAssembler::not_decoded(const ChunkId& chunk, Error e
 
 // The whole chunk, wherever it comes from.
 Status ChunkAssembler::decode_into(const ChunkId& chunk, MutableBytes out) {
-  const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[chunk.array];
   const auto place = place_of(chunk);
   if (!place) return std::unexpected(place.error());
   bool is_missing = place->is_missing;
@@ -259,11 +259,11 @@ void ChunkAssembler::count_decoded(const ChunkId& chunk, std::size_t bytes) {
   }
   counters.decoded.fetch_add(1, std::memory_order_relaxed);
   counters.decoded_bytes.fetch_add(bytes, std::memory_order_relaxed);
-  lookahead_->distinct().add(chunk, source_.chunked_arrays()[chunk.array]->chunk_bytes(chunk.number));
+  lookahead_->distinct().add(chunk, source_.storage().arrays[chunk.array]->chunk_bytes(chunk.number));
 }
 
 Status ChunkAssembler::use_alone(const Need& need) {
-  const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[need.chunk.array];
   if (cache_ != nullptr && cache_->keeps_decoded_chunks()) {
     const auto used = keep_and_use(need);
     if (!used) return std::unexpected(used.error());
@@ -284,7 +284,7 @@ Status ChunkAssembler::use_alone(const Need& need) {
 
 // Only the elements that the piece touches are read, or at least decoded.
 Status ChunkAssembler::use_part(const Need& need, const ChunkPlace& place) {
-  const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[need.chunk.array];
   const Stretch stretch = stretch_of_piece(array, pieces_of(need).front());
   const auto memory = scratch_.get(kScratchChunk, stretch.bytes);
   if (!memory) return std::unexpected(memory.error());
@@ -348,7 +348,7 @@ Status ChunkAssembler::scatter_pieces(const SampleBoxes& boxes, std::span<const 
 
 ScatterCopy ChunkAssembler::copy_of(const ChunkPiece& piece, const ChunkTarget& target,
                                     std::size_t& from_byte) const {
-  const ChunkedArray& array = *source_.chunked_arrays()[piece.chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[piece.chunk.array];
   const Shape strides = array.chunk_strides(piece.chunk.number);
   ScatterCopy copy;
   copy.rank = static_cast<int>(strides.size());
@@ -405,7 +405,7 @@ MutableBytes ChunkAssembler::direct_place(const Need& need) const {
   if (need.pieces != 1) return {};
   const ChunkPiece& piece = pieces_of(need).front();
   const ChunkTarget& target = boxes_->target_of(piece);
-  const ChunkedArray& array = *source_.chunked_arrays()[piece.chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[piece.chunk.array];
   if (array.swap_bytes() || array.spec().dtype != target.dtype || piece.box->coding != nullptr ||
       target.affine.scale != nullptr)
     return {};

@@ -11,7 +11,7 @@ void ChunkAssembler::hand_on(const ChunkId& chunk, ConstBytes bytes) {
     if (!open && open_other_) open = decoded_chunks.begin_handing(use, chunk, open_other_(use));
     if (!open) continue;
     other_pieces_.clear();
-    cut_boxes_at(source_.chunked_arrays(), open->boxes.boxes, chunk, other_pieces_);
+    cut_boxes_at(source_.storage().arrays, open->boxes.boxes, chunk, other_pieces_);
     const Status copied = scatter_pieces(open->boxes, other_pieces_, bytes, 0);
     decoded_chunks.end_handing(use, chunk, copied.has_value());
   }

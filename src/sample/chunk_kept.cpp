@@ -18,7 +18,7 @@ Result<bool> ChunkAssembler::use_kept(const Need& need) {
   const SampleCache::Subject subject = cache_->subject(need.chunk);
   const auto kept = cache_->find(subject, cached_value_allocator_, clock_.cache(), ahead());
   if (!kept) return false;
-  const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[need.chunk.array];
   if (kept->bytes.size() != array.chunk_bytes(need.chunk.number)) {
     cache_->withdraw(subject);
     return false;
@@ -43,7 +43,7 @@ Result<bool> ChunkAssembler::keep_and_use(const Need& need) {
     // What is not there is made as quickly as it is found.
     return is_missing_ ? fail(ErrorCode::kNotFound, "missing") : Status{};
   };
-  const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[need.chunk.array];
   const auto added = cache_->add(subject, {}, array.chunk_bytes(need.chunk.number), make, cached_value_allocator_);
   if (is_used || (!added && added.error().code == ErrorCode::kNoMemory)) return is_used;
   return added;
@@ -62,7 +62,7 @@ void ChunkAssembler::keep_copy(const ChunkId& chunk, ConstBytes decoded, std::ui
 }
 
 Result<ConstBytes> ChunkAssembler::find_or_read(const ChunkId& chunk, const ObjectRead& wanted) {
-  const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[chunk.array];
   if (cache_ == nullptr || cache_->keeps_decoded_chunks()) return read(array, wanted);
   const SampleCache::Subject subject = cache_->subject(chunk);
   if (const auto kept = cache_->find(subject, cached_value_allocator_, clock_.cache(), ahead())) {
@@ -87,7 +87,7 @@ Result<ConstBytes> ChunkAssembler::find_or_read(const ChunkId& chunk, const Obje
 
 Result<UnitCost> ChunkAssembler::measure_first(std::uint64_t sample, std::span<const std::size_t> fields) {
   for (const ChunkId& chunk : chunks_of(source_, fields, sample)) {
-    const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
+    const ChunkedArray& array = *source_.storage().arrays[chunk.array];
     const auto place = place_of(chunk);
     if (!place) return std::unexpected(place.error());
     if (place->is_missing) continue;

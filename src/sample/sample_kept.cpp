@@ -4,7 +4,7 @@
 #include <span>
 
 #include "sample/sample_worker.h"
-#include "source/extent_place.h"
+#include "source/extent.h"
 #include "transform/write_slot.h"
 
 namespace penstock {

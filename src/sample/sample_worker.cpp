@@ -11,6 +11,7 @@
 #include "cache/shared/mapping_guard.h"
 #include "decode/npy.h"
 #include "decode/text.h"
+#include "source/extent.h"
 
 namespace penstock {
 namespace {

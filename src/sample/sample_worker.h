@@ -15,6 +15,7 @@
 #include "fetch/sample_cache.h"
 #include "fetch/sample_reader.h"
 #include "plan/sample_plan.h"
+#include "source/opened_record.h"
 #include "transform/program.h"
 
 namespace penstock {
