@@ -14,6 +14,7 @@
 #include "imagenet.h"
 #include "process_use.h"
 #include "sizes.h"
+#include "source/source_storage.h"
 #include "source_option.h"
 #include "stage_table.h"
 
@@ -168,7 +169,7 @@ nlohmann::ordered_json config_json(const Options& options, const Source& source,
                                  {"epochs", options.epochs},
                                  {"limit_batches", options.limit_batches},
                                  {"transform", options.transform}};
-  if (source.chunked_arrays().empty()) json["stored_bytes"] = source.stored_bytes();
+  if (source.storage().arrays.empty()) json["stored_bytes"] = source.storage().stored_bytes;
   json["size"] = nullptr;
   json["antialias"] = nullptr;
   if (has_size) json["size"] = options.size;
@@ -253,7 +254,7 @@ void print_screen(const Options& options, const Source& source, const Report& re
   const Hardware hardware = find_hardware();
   const double batch_bytes_rate = run.seconds > 0 ? static_cast<double>(run.bytes) / run.seconds : 0;
   fmt::print("{}: {}, {} samples, {}{}\n", options.source.uri, source.kind(), with_commas(source.size()),
-             format_bytes(source.stored_bytes()), source.chunked_arrays().empty() ? "" : " decoded");
+             format_bytes(source.storage().stored_bytes), source.storage().arrays.empty() ? "" : " decoded");
   fmt::print("{}\n", describe_run(options, report));
   fmt::print("{} of {} usable cores, {}\n\n",
              report.stats.threads == 1 ? "1 thread" : fmt::format("{} threads", report.stats.threads),

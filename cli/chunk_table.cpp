@@ -9,6 +9,7 @@
 
 #include "format.h"
 #include "source/chunked_array.h"
+#include "source/source_storage.h"
 #include "source/zarr/metadata/metadata_object.h"
 
 namespace penstock::cli {
@@ -105,7 +106,7 @@ struct Uses {
 };
 
 Uses uses_of(const Source& source) {
-  const auto arrays = source.chunked_arrays();
+  const auto& arrays = source.storage().arrays;
   Uses uses{std::vector<std::set<std::size_t>>(source.fields().size()), std::vector<double>(arrays.size())};
   const std::uint64_t wanted = std::clamp<std::uint64_t>(8 * arrays.size(), kLeastSamples, kMaxSamples);
   const std::uint64_t samples = std::min(source.size(), wanted);
@@ -152,7 +153,7 @@ nlohmann::ordered_json StoredArray::to_json() const {
 }
 
 std::optional<StoredArrays> look_at_arrays(const Source& source) {
-  const auto arrays = source.chunked_arrays();
+  const auto& arrays = source.storage().arrays;
   if (arrays.empty()) return std::nullopt;
   const Uses uses = uses_of(source);
   StoredArrays stored;

@@ -16,6 +16,7 @@
 #include "imagenet.h"
 #include "progress_bar.h"
 #include "sizes.h"
+#include "source/source_storage.h"
 #include "stage_table.h"
 
 namespace penstock::cli {
@@ -78,7 +79,7 @@ void print_data(const Options& options, const Data& data, unsigned threads) {
   fmt::print("Penstock {} on {} ({})\n\n", PENSTOCK_VERSION, hardware.cpu,
              hardware.usable_cores == 1 ? "1 core" : fmt::format("{} cores", hardware.usable_cores));
   fmt::print("  data       {} JPEGs, {}, in {} ({})\n", with_commas(data.source->size()),
-             format_bytes(data.source->stored_bytes()), options.folder, how);
+             format_bytes(data.source->storage().stored_bytes), options.folder, how);
   fmt::print("  pipeline   shuffle, decode, random resized crop to {}, flip, normalize\n", kSize);
   fmt::print("  batches    {} images, {}\n\n", options.batch,
              threads == 1 ? "1 thread" : fmt::format("{} threads", threads));
@@ -127,7 +128,7 @@ void print_json(const Options& options, const Data& data, const std::vector<Epoc
                 const LoaderStats& stats) {
   nlohmann::ordered_json json = {{"folder", options.folder},
                                  {"images", data.source->size()},
-                                 {"stored_bytes", data.source->stored_bytes()},
+                                 {"stored_bytes", data.source->storage().stored_bytes},
                                  {"made", data.making_seconds > 0},
                                  {"batch", options.batch},
                                  {"threads", stats.threads}};

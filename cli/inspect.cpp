@@ -14,6 +14,9 @@
 #include "command.h"
 #include "format.h"
 #include "fetch/lookahead.h"
+#include "source/extent.h"
+#include "source/sample_draws.h"
+#include "source/source_storage.h"
 #include "statistics/visit_samples.h"
 #include "progress_bar.h"
 #include "sizes.h"
@@ -141,17 +144,17 @@ void count(Sighting& sighting, const FieldInfo& field, const SeenField& seen) {
 // Evenly spaced; of compressed shards the first, or all would be decompressed to reach the others.
 std::vector<std::uint64_t> samples_to_read(const Source& source) {
   std::uint64_t count = std::min(source.size(), kSampled);
-  if (!source.chunked_arrays().empty()) {
+  if (!source.storage().arrays.empty()) {
     std::vector<std::size_t> fields(source.fields().size());
     std::iota(fields.begin(), fields.end(), std::size_t{0});
     std::uint64_t bytes = 0;
     for (const ChunkId& chunk : chunks_of(source, fields, 0))
-      bytes += source.chunked_arrays()[chunk.array]->chunk_bytes(chunk.number);
+      bytes += source.storage().arrays[chunk.array]->chunk_bytes(chunk.number);
     count = std::clamp<std::uint64_t>(kMaxChunkBytes / std::max<std::uint64_t>(bytes, 1), 1, count);
   }
   std::vector<std::uint64_t> samples(count);
   for (std::uint64_t i = 0; i < samples.size(); ++i)
-    samples[i] = source.is_forward_only() ? i : source.size() * i / samples.size();
+    samples[i] = source.storage().is_forward_only() ? i : source.size() * i / samples.size();
   return samples;
 }
 
@@ -165,7 +168,7 @@ bool has_different_sizes(const Source& source, const std::vector<ShapeCount>& sh
 Result<Findings> look_at(const SourcePtr& source) {
   Findings findings;
   findings.classes = count_classes(*source);
-  const bool is_shared = source->units() != nullptr && source->chunked_arrays().empty();
+  const bool is_shared = source->storage().units != nullptr && source->storage().arrays.empty();
   findings.shards = is_shared ? count_shards(*source) : 0;
   const std::vector<std::uint64_t> samples = samples_to_read(*source);
   findings.sampled = samples.size();
@@ -204,7 +207,7 @@ Result<Findings> look_at(const SourcePtr& source) {
     findings.broken.push_back(std::move(bad.error));
   }
   findings.arrays = look_at_arrays(*source);
-  findings.stored_bytes = static_cast<double>(source->stored_bytes());
+  findings.stored_bytes = static_cast<double>(source->storage().stored_bytes);
   if (findings.arrays) {
     findings.stored_is_estimate = true;
     findings.stored_bytes = findings.arrays->stored_bytes;
@@ -309,7 +312,7 @@ void print_screen(const Options& options, const Source& source, const Findings& 
   fmt::print("  kind       {}\n", source.kind());
   if (findings.shards > 0)
     fmt::print("  shards     {}{}\n", with_commas(findings.shards),
-               source.is_forward_only() ? ", compressed: read forward only, shuffled in windows" : "");
+               source.storage().is_forward_only() ? ", compressed: read forward only, shuffled in windows" : "");
   fmt::print("  samples    {}\n", with_commas(source.size()));
   if (source.windows_left_out() > 0)
     fmt::print("  left out   {} windows over gaps in time (--gaps allow takes them)\n",
@@ -399,7 +402,7 @@ void print_json(const Options& options, const Source& source, const Findings& fi
   json["shards"] = nullptr;
   if (findings.shards > 0)
     json["shards"] = {{"count", findings.shards},
-                      {"compressed", source.is_forward_only()},
+                      {"compressed", source.storage().is_forward_only()},
                       {"broken", errors_json(findings.bad_shards)}};
   json["classes"] = classes_json(findings.classes);
   json["left_out"] = left_out_json(source.left_out());

@@ -1,12 +1,15 @@
 #include "source_option.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "checks.h"
 #include "order/epoch_order.h"
 #include "pipeline/order_plan.h"
 #include "progress_bar.h"
 #include "source/combine/subset.h"
+#include "source/source_formats.h"
+#include "source/source_storage.h"
 #include "store/http/http_url.h"
 
 namespace penstock::cli {
@@ -104,13 +107,14 @@ void add_source_option(CLI::App& app, SourceOption& option) {
            option.given_uri = given;
            option.uri = without_secrets(given);
          },
-         "A path, pattern or URL: images, .npy, .tar, .tfrecord, .csv, .jsonl, Zarr; with --patch a volume")
+         fmt::format("A path, pattern or URL of {}; with --patch, of a volume", describe_source_formats(false)))
       ->required()
       ->type_name("");
   app.add_option("STORE", option.more_stores, "More Zarr stores, joined to the first in this order")->type_name("");
-  app.add_option("--kind", option.kind, "images, npy, tar, tfrecord, manifest or zarr; default: found out")
+  const std::vector<std::string> kinds = source_format_names();
+  app.add_option("--kind", option.kind, fmt::format("{}; default: found out", fmt::join(kinds, ", ")))
       ->type_name("KIND")
-      ->check(one_of({"images", "npy", "tar", "tfrecord", "manifest", "zarr"}));
+      ->check(one_of(kinds));
   // From the environment it does not stand in the list of processes, which everybody can read.
   app.add_option("--header", option.headers,
                  "\"Authorization: Bearer ...\" for the server of a URL; again for more. Also read from "
@@ -138,7 +142,7 @@ Result<SourcePtr> open(const SourceOption& option, Index index, std::vector<Erro
                        MissingChunk missing) {
   Opening opening = look(option, index != Index::kFresh, bad_shards != nullptr, missing);
   // What an earlier run knew fits sizes and times: the bytes have not been looked at.
-  if (index == Index::kCompared && opening.source && (*opening.source)->index_was_saved()) {
+  if (index == Index::kCompared && opening.source && (*opening.source)->storage().index_was_saved) {
     const SourcePtr known = *opening.source;
     opening = look(option, false, bad_shards != nullptr, missing);
     if (opening.source && (*opening.source)->fingerprint() != known->fingerprint())

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "decode/image/image.h"
+#include "decode/image/image_formats.h"
 
 namespace penstock {
 

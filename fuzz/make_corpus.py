@@ -51,7 +51,7 @@ def images():
     for lossless in [False, True]:
         put("webp", f"rgb_{lossless}", encoded(rgb, "WEBP", lossless=lossless))
         put("webp", f"rgba_{lossless}", encoded(rgba, "WEBP", lossless=lossless))
-    targets = {".tif": "tiff_image", ".bmp": "bmp", ".gif": "gif", ".ppm": "pnm", ".pbm": "pnm"}
+    targets = {".tif": "tiff_image", ".bmp": "bmp", ".gif": "gif", ".ppm": "pnm", ".pbm": "pnm", ".qoi": "qoi"}
     for path in sorted((GOLDEN / "images").iterdir()):
         if path.suffix in targets:
             put(targets[path.suffix], path.name, path.read_bytes())

@@ -11,6 +11,8 @@
 #include "base/text/public_uri.h"
 #include "bind.h"
 #include "errors.h"
+#include "source/sample_draws.h"
+#include "source/source_storage.h"
 #include "source_handle.h"
 
 namespace nb = nanobind;
@@ -111,10 +113,10 @@ void bind_sources(nb::module_& m) {
            })
       .def("kind", [](const SourceHandle& self) { return self.source->kind(); })
       .def("uri", [](const SourceHandle& self) { return file_text(self.source->uri()); })
-      .def("stored_bytes", [](const SourceHandle& self) { return self.source->stored_bytes(); })
+      .def("stored_bytes", [](const SourceHandle& self) { return self.source->storage().stored_bytes; })
       .def("fingerprint", [](const SourceHandle& self) { return self.source->fingerprint(); })
       .def("windows_left_out", [](const SourceHandle& self) { return self.source->windows_left_out(); })
-      .def("index_was_saved", [](const SourceHandle& self) { return self.source->index_was_saved(); })
+      .def("index_was_saved", [](const SourceHandle& self) { return self.source->storage().index_was_saved; })
       .def("index_integers", &index_integers, "field"_a)
       .def("subset",
            [](const SourceHandle& self, std::vector<std::uint64_t> indices) {

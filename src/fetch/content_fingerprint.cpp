@@ -9,6 +9,7 @@
 #include "penstock/interruption.h"
 #include "fetch/lookahead.h"
 #include "source/chunked_array.h"
+#include "source/extent.h"
 #include "source/records/started_read.h"
 
 namespace penstock {
@@ -59,19 +60,19 @@ Result<Place> place_of_extent(const Source& source, std::size_t field, std::uint
   if (!found) return std::unexpected(std::move(found).error());
   Extent extent = std::move(*found);
   if (extent.block >= 0) {
-    const StreamBlock& block = source.blocks()[static_cast<std::size_t>(extent.block)];
-    const auto checksums = source.streams()[block.stream].checksums;
+    const StreamBlock& block = source.storage().blocks[static_cast<std::size_t>(extent.block)];
+    const auto checksums = source.storage().streams[block.stream].checksums;
     const std::uint64_t at = extent.offset / kBytesOfChecksum;
     return Place{at < checksums.size() ? checksums[at] : kNothingStored, nullptr, {}};
   }
   if (source.fields()[field].form == FieldForm::kElements)
     extent = with_neighbours(source, field, sample, std::move(extent));
   if (extent.modified_ns == Extent::kUnknown && !extent.shared_object) {
-    const auto version = source.store().stat(extent.object);
+    const auto version = extent.store->stat(extent.object);
     if (!version) return std::unexpected(version.error());
     extent.length = version->size;
   }
-  return place_within(source.store(), extent.object, extent.offset, extent.length, number, count);
+  return place_within(*extent.store, extent.object, extent.offset, extent.length, number, count);
 }
 
 Result<Place> place_of_chunk(const Source& source, std::size_t field, std::uint64_t sample,
@@ -79,7 +80,7 @@ Result<Place> place_of_chunk(const Source& source, std::size_t field, std::uint6
   const std::vector<ChunkId> chunks = chunks_of(source, std::span(&field, 1), sample);
   if (chunks.empty()) return Place{kNothingStored, nullptr, {}};
   const ChunkId chunk = chunks[spread(chunks.size() - 1, number, count)];
-  const ChunkedArray& array = *source.chunked_arrays()[chunk.array];
+  const ChunkedArray& array = *source.storage().arrays[chunk.array];
   const auto place = array.place(chunk.number);
   if (!place) return std::unexpected(place.error());
   if (place->is_missing) return Place{kNothingStored, nullptr, {}};

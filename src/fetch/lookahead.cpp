@@ -6,6 +6,7 @@
 #include "fetch/entries/sample_cache.h"
 #include "plan/chunk_pieces.h"
 #include "plan/sample_reads.h"
+#include "source/extent.h"
 
 namespace penstock {
 namespace {
@@ -13,6 +14,16 @@ namespace {
 constexpr std::uint64_t kFewestAhead = 64, kMaxAhead = 65'536;  // samples
 constexpr std::uint64_t kSamplesAStep = 64;        // so that the first sample does not wait for the last
 constexpr std::size_t kMaxUsesPlanned = 200'000;  // the plan itself takes memory
+
+// The store of a sample's objects, which are all in one store; nullptr where none of the fields has an object.
+const Store* store_of(const Source& source, std::span<const std::size_t> fields, std::uint64_t sample) {
+  for (const std::size_t field : fields) {
+    const FieldForm form = source.fields()[field].form;
+    if (form == FieldForm::kChunks || form == FieldForm::kIndex) continue;
+    if (const auto extent = source.extent(sample, field)) return extent->store;
+  }
+  return nullptr;
+}
 
 }  // namespace
 
@@ -22,7 +33,7 @@ std::vector<ChunkId> chunks_of(const Source& source, std::span<const std::size_t
   for (const std::size_t field : fields)
     if (source.fields()[field].form == FieldForm::kChunks) source.boxes(sample, field, boxes);
   std::vector<ChunkPiece> pieces;
-  cut_boxes(source.chunked_arrays(), boxes, pieces);
+  cut_boxes(source.storage().arrays, boxes, pieces);
   std::vector<ChunkId> chunks;
   chunks.reserve(pieces.size());
   for (const ChunkPiece& piece : pieces) chunks.push_back(piece.chunk);
@@ -32,10 +43,8 @@ std::vector<ChunkId> chunks_of(const Source& source, std::span<const std::size_t
 }
 
 std::optional<LookaheadPlan> plan_lookahead(const Source& source, const LookaheadRequest& request) {
-  const auto arrays = source.chunked_arrays();
-  const bool is_remote =
-      source.store().reads_ahead() > 0 ||
-      std::ranges::any_of(arrays, [](const auto& array) { return array->store().reads_ahead() > 0; });
+  const auto& arrays = source.storage().arrays;
+  const bool is_remote = source.storage().reads_ahead() > 0;
   if (arrays.empty() && !is_remote && !request.is_cached_on_disk) return std::nullopt;
   LookaheadPlan plan;
   plan.samples_ahead = std::clamp(request.samples, kFewestAhead, kMaxAhead);
@@ -110,7 +119,7 @@ void Lookahead::start(std::shared_ptr<const EpochOrder> order, const RankSlice& 
 void Lookahead::drop_changed_chunks() {
   std::unordered_map<std::string, Result<ObjectVersion>> looked_at;
   memory_->decoded_chunks.drop_changed([&](const ChunkId& chunk, const ObjectVersion& version) {
-    const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
+    const ChunkedArray& array = *source_.storage().arrays[chunk.array];
     if (array.store().reads_ahead() > 0) return true;
     const std::string object = array.holder(chunk.number).object;
     auto found = looked_at.find(object);
@@ -136,14 +145,14 @@ void Lookahead::end() {
 // ---- samples in the making
 
 void Lookahead::open_batch(const PositionRange& range, BatchContents& contents) {
-  if (source_.chunked_arrays().empty()) return;
+  if (source_.storage().arrays.empty()) return;
   const std::lock_guard lock(open_mutex_);
   open_.push_back({range, &contents});
   tell_open();
 }
 
 void Lookahead::close_batch(const PositionRange& range) {
-  if (source_.chunked_arrays().empty()) return;
+  if (source_.storage().arrays.empty()) return;
   std::unique_lock lock(open_mutex_);
   unpinned_.wait(lock, [&] { return batch_at(range.first)->pins == 0; });
   open_.erase(batch_at(range.first));
@@ -219,7 +228,7 @@ void Lookahead::extend() {
 }
 
 void Lookahead::plan_sample(std::uint64_t position, std::uint64_t sample) {
-  if (!source_.chunked_arrays().empty()) {
+  if (!source_.storage().arrays.empty()) {
     std::vector<ChunkId> fresh = memory_->decoded_chunks.plan(use_at(position), chunks_of(source_, fields_, sample));
     if (cache_ != nullptr && cache_->is_on_disk())
       for (const ChunkId& chunk : fresh) cache_->expect(chunk);
@@ -233,10 +242,12 @@ void Lookahead::plan_sample(std::uint64_t position, std::uint64_t sample) {
   }
   if (cache_ != nullptr && cache_->is_on_disk()) cache_->expect_sample(sample);
   if (!ahead_) return;
+  const Store* const store = store_of(source_, fields_, sample);
+  if (store == nullptr || store->reads_ahead() == 0) return;
   std::vector<ObjectRead> reads;
   if (cache_ != nullptr) reads = cache_->questions(sample);
   if (cache_ != nullptr && cache_->has_sample(sample)) {
-    if (!reads.empty()) ahead_->want(position, source_.store(), std::move(reads));
+    if (!reads.empty()) ahead_->want(position, *store, std::move(reads));
     return;
   }
   for (const std::size_t field : fields_) {
@@ -250,14 +261,14 @@ void Lookahead::plan_sample(std::uint64_t position, std::uint64_t sample) {
     };
     if (std::ranges::none_of(reads, is_same)) reads.push_back(std::move(read));
   }
-  if (!reads.empty()) ahead_->want(position, source_.store(), std::move(reads));
+  if (!reads.empty()) ahead_->want(position, *store, std::move(reads));
 }
 
 // An entry of the cache counts once its object was asked whether it has changed.
 void Lookahead::ask(std::uint64_t position, const ChunkId& chunk) {
   if (!ahead_) return;
   if (auto question = cache_->question(chunk))
-    ahead_->want(position, source_.chunked_arrays()[chunk.array]->store(), {std::move(*question)});
+    ahead_->want(position, source_.storage().arrays[chunk.array]->store(), {std::move(*question)});
 }
 
 void Lookahead::finish(std::uint64_t position, std::span<const ChunkId> chunks) {
@@ -265,7 +276,7 @@ void Lookahead::finish(std::uint64_t position, std::span<const ChunkId> chunks) 
   // Whatever was planned for it must not be handed to it any more: a stand-in may take its place.
   if (!chunks.empty())
     memory_->decoded_chunks.finish(use_at(position), chunks);
-  else if (!source_.chunked_arrays().empty())
+  else if (!source_.storage().arrays.empty())
     memory_->decoded_chunks.finish(use_at(position), chunks_of(source_, fields_, order_->sample_at(position)));
   if (ahead_) ahead_->finish(position);
   if (plan_.open_sample_bytes == 0) return;

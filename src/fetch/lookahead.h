@@ -15,6 +15,7 @@
 #include "order/epoch_order.h"
 #include "order/rank_slice.h"
 #include "penstock/source.h"
+#include "source/source_storage.h"
 #include "penstock/stats.h"
 #include "fetch/chunks/decoded_chunk_cache.h"
 #include "fetch/chunks/distinct_chunks.h"
@@ -58,7 +59,7 @@ struct ChunkCounters {
 struct LookaheadMemory {
   LookaheadMemory(const Source& source, std::shared_ptr<Ledger> ledger, const LookaheadPlan& plan)
       : decoded_chunks(ledger, plan.decoded_chunk_bytes, plan.loan_bytes),
-        distinct(source.chunked_arrays()),
+        distinct(source.storage().arrays),
         open(std::make_shared<Area>(ledger, plan.open_sample_bytes * plan.open_samples)),
         ahead(std::make_shared<Area>(std::move(ledger), plan.ahead_bytes)) {}
 

@@ -121,7 +121,9 @@ void ReadAhead::place_chunks() {
        ++looked_at) {
     const std::size_t chunks = sample->chunks.size();
     std::erase_if(sample->chunks, [&](const ChunkId& chunk) {
-      const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
+      const ChunkedArray& array = *source_.storage().arrays[chunk.array];
+      // Its worker reads it on the spot. In the queue it would hold back the reads of distant stores.
+      if (array.store().reads_ahead() == 0) return true;
       if (const auto index = array.index_read(chunk.number)) {
         Name name{index->key, index->range};
         if (bad_indexes_.contains(name)) return true;  // its worker will learn why
@@ -190,7 +192,7 @@ void ReadAhead::start_index(std::unique_lock<std::mutex>& lock) {
       [this, wanted, memory, generation](Result<ObjectBytes> answer) {
         const bool was_stopped = !answer && answer.error().code == ErrorCode::kStopped;
         const Status kept = was_stopped ? Status{}
-                                        : source_.chunked_arrays()[wanted.chunk.array]->keep_index(
+                                        : source_.storage().arrays[wanted.chunk.array]->keep_index(
                                               wanted.chunk.number, std::move(answer));
         std::unique_lock relock(mutex_);
         --in_flight_;

@@ -25,6 +25,7 @@
 #include "plan/chunk_id.h"
 #include "plan/coalesce.h"
 #include "source/chunked_array.h"
+#include "source/source_storage.h"
 #include "store/store.h"
 
 namespace penstock {

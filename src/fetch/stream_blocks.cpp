@@ -19,7 +19,7 @@ constexpr std::size_t kWorthKeeping = 64;
 
 std::vector<std::uint64_t> sizes_of(const Source& source) {
   std::vector<std::uint64_t> sizes;
-  for (const StreamBlock& block : source.blocks()) sizes.push_back(block.end_byte - block.begin_byte);
+  for (const StreamBlock& block : source.storage().blocks) sizes.push_back(block.end_byte - block.begin_byte);
   std::ranges::sort(sizes, std::greater<>());
   return sizes;
 }
@@ -28,17 +28,17 @@ std::vector<std::uint64_t> sizes_of(const Source& source) {
 
 Result<StreamPlan> plan_streams(const Source& source, const StreamRequest& request) {
   const std::vector<std::uint64_t> sizes = sizes_of(source);
-  const bool zstd = std::ranges::any_of(source.streams(), [](const Stream& stream) {
+  const bool zstd = std::ranges::any_of(source.storage().streams, [](const Stream& stream) {
     return compression_of_name(stream.object) == Compression::kZstd;
   });
   StreamPlan plan;
   // One that is at its end is closed at once, so that where windows meet there are hardly more.
   const std::uint64_t window = std::max<std::uint64_t>(request.window_units, 1);
-  plan.decoders = std::min<std::size_t>(source.streams().size(), window + 2);
+  plan.decoders = std::min<std::size_t>(source.storage().streams.size(), window + 2);
   plan.decoder_bytes = plan.decoders * (memory_of_reader(zstd ? Compression::kZstd : Compression::kGzip) +
-                                        (source.store().reads_ahead() > 0 ? kAheadOfDecoder : 0));
+                                        (source.storage().reads_ahead() > 0 ? kAheadOfDecoder : 0));
   // Of a subset, the blocks that it touches.
-  const auto units = source.units();
+  const auto units = source.storage().units;
   const std::size_t touched = units ? units->first_sample.size() - 1 : sizes.size();
   const double samples_a_block =
       std::max(1.0, static_cast<double>(source.size()) / static_cast<double>(touched));
@@ -122,10 +122,11 @@ void StreamBlocks::forget_if_changed(std::uint32_t stream) {
   const std::lock_guard lock(mutex_);
   const auto opened = opened_.find(stream);
   if (opened == opened_.end() || std::exchange(opened->second.looked_at, epochs_) == epochs_) return;
-  const auto now = source_.store().stat(source_.streams()[stream].object);
+  const Stream& indexed = source_.storage().streams[stream];
+  const auto now = indexed.store->stat(indexed.object);
   if (now && now->is_exactly(opened->second.version)) return;
   for (auto entry = kept_.begin(); entry != kept_.end();) {
-    const bool is_stale = source_.blocks()[entry->first].stream == stream;
+    const bool is_stale = source_.storage().blocks[entry->first].stream == stream;
     if (is_stale) forgotten.push_back(std::move(entry->second.block));
     entry = is_stale ? kept_.erase(entry) : std::next(entry);
   }
@@ -134,9 +135,9 @@ void StreamBlocks::forget_if_changed(std::uint32_t stream) {
 }
 
 Result<StreamBlocks::BlockPtr> StreamBlocks::get(std::size_t block) {
-  forget_if_changed(source_.blocks()[block].stream);
+  forget_if_changed(source_.storage().blocks[block].stream);
   if (auto found = find(block)) return found;
-  const auto decoder = decoder_of(source_.blocks()[block].stream);
+  const auto decoder = decoder_of(source_.storage().blocks[block].stream);
   const std::lock_guard reading(decoder->mutex);
   // Another worker may have read it while this one waited for the decoder.
   if (auto found = find(block)) return found;
@@ -158,16 +159,16 @@ std::shared_ptr<StreamBlocks::Decoder> StreamBlocks::decoder_of(std::uint32_t st
 }
 
 std::size_t StreamBlocks::first_block_of(std::uint32_t stream) const {
-  const auto first = std::ranges::lower_bound(source_.blocks(), stream, {}, &StreamBlock::stream);
-  return static_cast<std::size_t>(first - source_.blocks().begin());
+  const auto first = std::ranges::lower_bound(source_.storage().blocks, stream, {}, &StreamBlock::stream);
+  return static_cast<std::size_t>(first - source_.storage().blocks.begin());
 }
 
 Status StreamBlocks::open(Decoder& decoder, std::uint32_t stream) {
-  const Stream& indexed = source_.streams()[stream];
+  const Stream& indexed = source_.storage().streams[stream];
   const std::string& path = indexed.object;
   decoder.reader.reset();
   const ObjectVersion version{indexed.object_bytes, indexed.modified_ns};
-  if (const Store& store = source_.store(); store.reads_ahead() > 0) {
+  if (const Store& store = *indexed.store; store.reads_ahead() > 0) {
     const std::lock_guard lock(mutex_);
     decoder.object = make_ahead_object(store, path, version, kAheadOfDecoder, stop_.get_token());
   } else {
@@ -188,7 +189,7 @@ Status StreamBlocks::open(Decoder& decoder, std::uint32_t stream) {
 
 // Also keeps the blocks it comes past: in a window they are wanted too.
 Result<StreamBlocks::BlockPtr> StreamBlocks::read_up_to(Decoder& decoder, std::size_t block) {
-  const std::vector<StreamBlock>& blocks = source_.blocks();
+  const std::vector<StreamBlock>& blocks = source_.storage().blocks;
   const std::uint32_t stream = blocks[block].stream;
   {
     const std::lock_guard lock(mutex_);
@@ -223,9 +224,9 @@ Result<StreamBlocks::BlockPtr> StreamBlocks::read_up_to(Decoder& decoder, std::s
 }
 
 Result<StreamBlocks::BlockPtr> StreamBlocks::read(Decoder& decoder, std::size_t number) {
-  const StreamBlock& wanted = source_.blocks()[number];
+  const StreamBlock& wanted = source_.storage().blocks[number];
   const std::uint64_t size = wanted.end_byte - wanted.begin_byte;
-  const Where where{source_.streams()[wanted.stream].object, static_cast<std::int64_t>(wanted.begin_byte),
+  const Where where{source_.storage().streams[wanted.stream].object, static_cast<std::int64_t>(wanted.begin_byte),
                     static_cast<std::int64_t>(size), -1};
   if (auto taken = take_memory(size); !taken) {
     taken.error().where = where;

@@ -20,6 +20,7 @@
 
 #include "base/memory/area.h"
 #include "penstock/source.h"
+#include "source/source_storage.h"
 #include "source/records/forward_reader.h"
 #include "store/store.h"
 

@@ -4,6 +4,7 @@
 
 #include "order/pass.h"
 #include "order/permutation.h"
+#include "source/sample_draws.h"
 
 namespace penstock {
 namespace {

@@ -12,6 +12,7 @@
 #include "order/drawn_order.h"
 #include "order/mixture_order.h"
 #include "order/pass.h"
+#include "source/sample_draws.h"
 
 namespace penstock {
 namespace {

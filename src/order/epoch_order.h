@@ -11,6 +11,8 @@
 
 #include "penstock/result.h"
 #include "penstock/source.h"
+#include "source/mixture.h"
+#include "source/storage_units.h"
 
 namespace penstock {
 
@@ -33,7 +35,7 @@ struct OrderSpec {
   std::shared_ptr<const std::vector<std::uint64_t>> indices;
   std::shared_ptr<const std::vector<double>> weights;
   // The source is a mixture: its parts are drawn from by weight, each gone through by itself.
-  std::optional<Source::Mixture> mixture;
+  std::optional<Mixture> mixture;
   // Samples are drawn, not gone through. Borrowed from the source.
   const SampleDraws* draws = nullptr;
   // Samples of like length are brought together in runs of `bucket_run`, within windows.

@@ -16,7 +16,7 @@ constexpr std::uint64_t kSamplesMeasured = 3, kSamplesTried = 16;
 
 std::uint64_t count_units(const Source& source) {
   std::uint64_t chunks = 0;
-  for (const auto& array : source.chunked_arrays()) chunks += array->chunks();
+  for (const auto& array : source.storage().arrays) chunks += array->chunks();
   return chunks > 0 ? chunks : source.size();
 }
 
@@ -29,7 +29,7 @@ std::uint64_t entries_for(std::uint64_t cache_bytes, std::uint64_t data, std::ui
 }
 
 bool can_be_decoded(const SamplePlan& plan) {
-  return !plan.source->chunked_arrays().empty() ||
+  return !plan.source->storage().arrays.empty() ||
          std::ranges::any_of(plan.fields, &FieldPlan::has_lasting_pixels);
 }
 
@@ -42,7 +42,7 @@ bool has_fast_decode(const SamplePlan& plan) {
 Result<UnitCost> measure(const SamplePlan& plan, const ProbeMemory& memory, unsigned threads,
                  const SharedReads& shared) {
   const Source& source = *plan.source;
-  const std::size_t at_a_time = source.store().reads_ahead();
+  const std::size_t at_a_time = source.storage().reads_ahead();
   ScratchBudget budget(memory.ledger, memory.bytes, 0);
   WorkerCounters counters;
   SampleWorker worker(plan, budget, counters, shared);

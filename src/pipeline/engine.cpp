@@ -55,7 +55,7 @@ ChunkStats Engine::chunk_stats() const {
   if (!stats.is_repeated()) return stats;
   // Every worker may be at a chunk that no other sample needs.
   std::uint64_t at_work = 0, all = 0;
-  for (const auto& array : plan.source->chunked_arrays()) {
+  for (const auto& array : plan.source->storage().arrays) {
     if (array->chunks() == 0) continue;
     at_work = std::max<std::uint64_t>(at_work, threads * array->chunk_bytes(0));
     all += array->chunks() * array->chunk_bytes(0);

@@ -16,6 +16,7 @@
 #include "sample/sample_shape.h"
 #include "pipeline/scheduler.h"
 #include "plan/chunk_pieces.h"
+#include "source/sample_draws.h"
 
 namespace penstock {
 namespace {
@@ -82,8 +83,8 @@ struct ChunkUse {
 ChunkUse find_chunk_use(const SamplePlan& plan, const LoaderOptions& options) {
   const Source& source = *plan.source;
   ChunkUse use;
-  use.is_shared = source.shares_units();
-  for (const auto& array : source.chunked_arrays()) {
+  use.is_shared = source.storage().shares_units;
+  for (const auto& array : source.storage().arrays) {
     if (array->chunks() == 0) continue;
     const std::uint64_t bytes = array->chunk_bytes(0);
     use.bytes = std::max(use.bytes, bytes);
@@ -128,7 +129,7 @@ std::uint64_t bytes_to_share(const Source& source, const ChunkUse& chunks, const
     const std::uint64_t places = beside(few) / chunks.bytes;
     if (places <= kFewChunks) wanted = std::max(wanted, places * chunks.bytes);
     wanted = std::max(third, wanted);
-  } else if (chunks.bytes > 0 && source.store().reads_ahead() == 0) {
+  } else if (chunks.bytes > 0 && source.storage().reads_ahead() == 0) {
     wanted = std::min(third, std::max(memory / 8, 2 * request.threads * chunks.bytes));
   }
   const std::uint64_t least = least_budget(request) + request.shared_bytes;
@@ -151,11 +152,11 @@ Status check_chunks_fit(const SamplePlan& plan, const ChunkUse& chunks, const Bu
 // What is noted of each chunk of a sample, by the workers and while looking ahead.
 Status check_chunks_of_sample(const SamplePlan& plan, std::uint64_t memory, unsigned threads) {
   const Source& source = *plan.source;
-  if (source.chunked_arrays().empty() || source.size() == 0) return {};
+  if (source.storage().arrays.empty() || source.size() == 0) return {};
   std::vector<ArrayBox> boxes;
   for (const std::size_t field : stored_fields(plan))
     if (source.fields()[field].form == FieldForm::kChunks) source.boxes(0, field, boxes);
-  const std::uint64_t chunks = count_pieces(source.chunked_arrays(), boxes);
+  const std::uint64_t chunks = count_pieces(source.storage().arrays, boxes);
   const std::uint64_t most = memory / 4 / kBytesOfPlannedChunk / (threads + 1);
   if (chunks <= most) return {};
   return fail(ErrorCode::kNoMemory,
@@ -185,7 +186,7 @@ Result<StreamArea> plan_stream_area(const Source& source, const OrderSpec& order
                                     const LoaderOptions& options, std::uint64_t memory) {
   StreamArea area;
   area.plan.prefetch = options.prefetch;
-  if (!source.is_forward_only()) return area;
+  if (!source.storage().is_forward_only()) return area;
   area.request = StreamRequest{order.shuffle == Shuffle::kWindow ? order.window_units : 0,
                                options.batch_size * options.world_size, options.prefetch, memory / 2};
   const auto plan = plan_streams(source, *area.request);

@@ -6,6 +6,9 @@
 #include <algorithm>
 
 #include "base/text/nearest_name.h"
+#include "source/extent.h"
+#include "source/sample_draws.h"
+#include "source/source_storage.h"
 
 namespace penstock {
 namespace {
@@ -56,7 +59,7 @@ Shuffle shuffle_for(ShuffleMode mode, const Source& source) {
   switch (mode) {
     case ShuffleMode::kOff: return Shuffle::kNone;
     case ShuffleMode::kWindow: return Shuffle::kWindow;
-    case ShuffleMode::kAuto: return source.shares_units() ? Shuffle::kWindow : Shuffle::kFull;
+    case ShuffleMode::kAuto: return source.storage().shares_units ? Shuffle::kWindow : Shuffle::kFull;
     case ShuffleMode::kFull: return Shuffle::kFull;
   }
   return Shuffle::kNone;
@@ -70,20 +73,20 @@ Result<OrderSpec> plan_order(const Source& source, const LoaderOptions& options)
   order.epoch_size = options.epoch_size;
   order.shuffle = shuffle_for(options.shuffle, source);
   order.seed = options.seed;
-  order.unit_samples = source.unit_samples();
-  order.window_units = options.shuffle_window ? options.shuffle_window : source.suggested_window();
+  order.unit_samples = source.storage().unit_samples;
+  order.window_units = options.shuffle_window ? options.shuffle_window : source.storage().suggested_window;
   order.draws = source.draws();
   if (order.draws && order.epoch_size == 0) order.epoch_size = order.draws->per_epoch();
   order.indices = options.sampler;
   order.weights = options.weights;
   order.lengths = options.bucket_lengths;
-  if (source.is_forward_only() && (order.shuffle == Shuffle::kFull || options.sampler || options.weights ||
+  if (source.storage().is_forward_only() && (order.shuffle == Shuffle::kFull || options.sampler || options.weights ||
                                    order.lengths || !options.bucket_by.empty()))
     return fail(ErrorCode::kUnsupported,
                 "compressed shards can only be read forward: shuffle=True goes through them in windows; full "
                 "shuffles, samplers, weights and buckets need uncompressed ones",
                 {source.uri(), -1, -1, -1});
-  if (order.shuffle == Shuffle::kWindow && !options.sampler) order.units = source.units();
+  if (order.shuffle == Shuffle::kWindow && !options.sampler) order.units = source.storage().units;
   if (source.mixture() != nullptr) order.mixture = *source.mixture();
   if (!options.bucket_by.empty()) {
     auto lengths = lengths_of(source, options);

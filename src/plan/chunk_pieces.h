@@ -6,6 +6,7 @@
 
 #include "penstock/source.h"
 #include "plan/chunk_id.h"
+#include "source/array_box.h"
 #include "source/chunked_array.h"
 
 namespace penstock {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "penstock/source.h"
+#include "source/extent.h"
 #include "store/store.h"
 
 namespace penstock {

@@ -10,7 +10,7 @@
 #include "base/checked_math.h"
 #include "base/limits.h"
 #include "base/text/nearest_name.h"
-#include "decode/image/image.h"
+#include "decode/image/image_formats.h"
 
 namespace penstock {
 namespace {
@@ -97,9 +97,10 @@ FieldKind kind_of_extension(std::string_view extension) {
 }
 
 bool looks_like_image(std::span<const std::byte> bytes) {
-  const auto format = image_format_of(bytes);
+  const ImageFormat* const format = image_format_of(bytes);
   // Two bytes are too few to tell a JPEG from other bytes.
-  return format && (*format != ImageFormat::kJpeg || (bytes.size() > 2 && bytes[2] == std::byte{0xFF}));
+  const bool is_jpeg = format != nullptr && format->make == make_jpeg_codec;
+  return is_jpeg ? bytes.size() > 2 && bytes[2] == std::byte{0xFF} : format != nullptr;
 }
 
 Status check_field_names(const std::map<std::string, std::string>& wanted,

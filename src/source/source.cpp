@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <functional>
 
+#include "source/array_box.h"
+#include "source/array_layout.h"
+#include "source/opened_record.h"
+
 namespace penstock {
 
 std::string_view name_of(FieldKind kind) {
@@ -44,18 +48,18 @@ const std::vector<std::string>& Source::classes() const {
   return none;
 }
 
-const std::vector<StreamBlock>& Source::blocks() const {
-  static const std::vector<StreamBlock> none;
-  return none;
-}
+IndexValue Source::value(std::uint64_t, std::size_t) const { return {}; }
 
-const std::vector<Stream>& Source::streams() const {
-  static const std::vector<Stream> none;
-  return none;
+void Source::boxes(std::uint64_t, std::size_t, std::vector<ArrayBox>&) const {}
+
+const ArrayLayout* Source::array_layout(std::size_t) const { return nullptr; }
+
+Result<OpenedRecord> Source::open_record(std::uint64_t, std::span<const std::byte> stored, const Charge&) const {
+  return OpenedRecord{stored, nullptr};
 }
 
 Result<RecordValue> Source::find_in_record(std::uint64_t, std::size_t, const OpenedRecord& record,
-                                           const Room&) const {
+                                           const Allocate&) const {
   return RecordValue{record.bytes, std::nullopt};
 }
 

@@ -11,6 +11,8 @@
 #include "base/machine.h"
 #include "penstock/interruption.h"
 #include "plan/field_plan.h"
+#include "source/extent.h"
+#include "source/source_storage.h"
 
 namespace penstock {
 namespace {
@@ -155,7 +157,7 @@ class Visitor {
     // An object that has gone is not found either, and is no missing field.
     const auto extent = source_.extent(sample, plans_.fields[field]);
     return !extent ? extent.error().code == ErrorCode::kNotFound
-                   : source_.store().stat(extent->object).has_value();
+                   : extent->store->stat(extent->object).has_value();
   }
 
   static bool is_same(const Error& a, const Error& b) {
@@ -181,8 +183,8 @@ class Visitor {
 // Where each run of neighbours begins, and the end: storage units where samples share them, so that
 // while one is used another is decoded.
 std::vector<std::uint64_t> runs_of(const Source& source, unsigned threads) {
-  if (source.shares_units())
-    if (const auto units = source.units()) return units->first_sample;
+  if (source.storage().shares_units)
+    if (const auto units = source.storage().units) return units->first_sample;
   const std::uint64_t length =
       std::clamp<std::uint64_t>(source.size() / (threads * kRunsForEach), 1, kLongestVisitRun);
   std::vector<std::uint64_t> begins;
@@ -261,7 +263,7 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
   auto ledger = std::make_shared<Ledger>(memory);
   std::unique_ptr<StreamBlocks> streams;
   std::uint64_t stream_bytes = 0;
-  if (source->is_forward_only()) {
+  if (source->storage().is_forward_only()) {
     // Each thread is at a block of its own.
     const auto plan =
         plan_streams(*source, {.window_units = threads, .prefetch = 1, .max_bytes = memory / 2});
@@ -272,7 +274,7 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
   }
   std::shared_ptr<LookaheadMemory> lookahead_memory;
   std::unique_ptr<Lookahead> lookahead;
-  const std::uint64_t to_share = source->chunked_arrays().empty() ? memory / 2 : memory * 3 / 8;
+  const std::uint64_t to_share = source->storage().arrays.empty() ? memory / 2 : memory * 3 / 8;
   if (const auto plan = plan_lookahead(*source, {std::uint64_t{threads} * kRunsAhead, to_share})) {
     stream_bytes += plan->bytes();
     std::vector<std::size_t> stored;
@@ -289,7 +291,7 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
   // Half in shares, so that every worker there may be has its own; half for one large sample, or one large chunk,
   // at a time.
   const std::uint64_t scratch = memory - stream_bytes, workers = threads * (plans->fields.size() + 1);
-  const std::uint64_t for_chunks = source->chunked_arrays().empty() ? 0 : scratch * 3 / 5;
+  const std::uint64_t for_chunks = source->storage().arrays.empty() ? 0 : scratch * 3 / 5;
   const auto share_of = [&](std::uint64_t bytes) { return std::min(bytes / (2 * workers), kMaxVisitShare); };
   const std::uint64_t share = share_of(scratch - for_chunks), chunk_share = share_of(for_chunks);
   ScratchBudget chunk_budget(*ledger, chunk_share, for_chunks - chunk_share * workers);
@@ -316,7 +318,7 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
     std::ranges::move(visitor->bad(), std::back_inserter(visit.bad));
   }
   // Fields of a record in a compressed shard come from one block, but each is counted by its worker.
-  if (source->is_forward_only()) visit.bytes = source->stored_bytes();
+  if (source->storage().is_forward_only()) visit.bytes = source->storage().stored_bytes;
   std::ranges::stable_sort(visit.bad, {}, [](const BadValue& bad) { return bad.error.where.sample; });
   if (lookahead) visit.chunks = lookahead_memory->stats();
   visit.seconds = seconds_between(began, Clock::now());

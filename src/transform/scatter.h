@@ -3,6 +3,7 @@
 #pragma once
 
 #include "penstock/source.h"
+#include "source/array_box.h"
 #include "transform/view.h"
 
 namespace penstock {

@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "penstock/array.h"
 #include "penstock/source.h"
+#include "source/array_layout.h"
 
 namespace penstock {
 

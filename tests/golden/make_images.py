@@ -16,7 +16,7 @@ from PIL import Image
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "python"))
 
-from image_files import bmp, bmp_palette, bmp_rows, gif, run_lengths, tiff, tiff_tags  # noqa: E402
+from image_files import bmp, bmp_palette, bmp_rows, gif, qoi, qoi_pixels, run_lengths, tiff, tiff_tags  # noqa: E402
 from pictures import noise, smooth  # noqa: E402
 
 WIDTH, HEIGHT = 21, 14
@@ -74,6 +74,8 @@ def cases():
         "rows.gif": saved(RGB, "GIF", interlace=0),
         "interlaced.gif": saved(GREY, "GIF", interlace=1),
         "placed.gif": gif((WIDTH, HEIGHT), noise((9, 12)) % 16, (4, 3), palette=noise((16, 3)).tobytes(), transparent=5),
+        "rgb.qoi": saved(RGB, "QOI"),
+        "ways.qoi": qoi(WIDTH, HEIGHT, qoi_pixels(WIDTH * HEIGHT), channels=4),
     }
 
 

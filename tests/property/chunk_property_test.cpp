@@ -9,7 +9,11 @@
 #include <set>
 
 #include "base/random.h"
+#include "source/array_box.h"
+#include "source/array_layout.h"
 #include "source/chunked_array.h"
+#include "source/extent.h"
+#include "source/source_storage.h"
 #include "support/run_loader.h"
 #include "support/watchdog.h"
 
@@ -68,9 +72,12 @@ struct Corner {
 class BoxSource final : public Source {
  public:
   BoxSource(std::shared_ptr<const CountingArray> array, std::vector<Corner> corners, Shape size)
-      : arrays_{std::move(array)},
-        corners_(std::move(corners)),
-        layout_{{DType::kUInt8, std::move(size)}, false, false, {}, -1} {}
+      : corners_(std::move(corners)),
+        layout_{{DType::kUInt8, std::move(size)}, false, false, {}, -1} {
+    storage_.arrays = {std::move(array)};
+    storage_.stored_bytes = 1;
+    storage_.shares_units = true;
+  }
 
   std::uint64_t size() const override { return corners_.size(); }
   const std::vector<FieldInfo>& fields() const override { return fields_; }
@@ -79,7 +86,6 @@ class BoxSource final : public Source {
   std::string key(std::uint64_t sample) const override { return std::to_string(sample); }
   Result<Extent> extent(std::uint64_t, std::size_t) const override { return fail(ErrorCode::kNotFound, "chunks"); }
   const ArrayLayout* array_layout(std::size_t) const override { return &layout_; }
-  std::span<const std::shared_ptr<const ChunkedArray>> chunked_arrays() const override { return arrays_; }
   void boxes(std::uint64_t sample, std::size_t, std::vector<ArrayBox>& out) const override {
     ArrayBox box;
     box.origin = {corners_[sample].row, corners_[sample].column};
@@ -89,19 +95,17 @@ class BoxSource final : public Source {
     out.push_back(box);
   }
   std::uint64_t fingerprint() const override { return 1; }
-  std::uint64_t stored_bytes() const override { return 1; }
+  const SourceStorage& storage() const override { return storage_; }
   std::uint64_t stored_bytes_of(std::uint64_t) const override { return 1; }
-  bool shares_units() const override { return true; }
-  const Store& store() const override { return arrays_.front()->store(); }
 
   std::set<std::uint64_t> chunks_of(std::uint64_t sample) const {
     std::set<std::uint64_t> chunks;
-    const Shape& chunk = arrays_.front()->chunk_shape();
+    const Shape& chunk = storage_.arrays.front()->chunk_shape();
     const Corner& at = corners_[sample];
     for (std::int64_t row = at.row / chunk[0]; row <= (at.row + layout_.spec.shape[0] - 1) / chunk[0]; ++row)
       for (std::int64_t column = at.column / chunk[1];
            column <= (at.column + layout_.spec.shape[1] - 1) / chunk[1]; ++column)
-        chunks.insert(static_cast<std::uint64_t>(row * arrays_.front()->grid()[1] + column));
+        chunks.insert(static_cast<std::uint64_t>(row * storage_.arrays.front()->grid()[1] + column));
     return chunks;
   }
 
@@ -114,7 +118,7 @@ class BoxSource final : public Source {
   }
 
  private:
-  const std::vector<std::shared_ptr<const ChunkedArray>> arrays_;
+  SourceStorage storage_;
   const std::vector<Corner> corners_;
   const ArrayLayout layout_;
   const std::vector<FieldInfo> fields_{{"array", FieldKind::kArray, FieldForm::kChunks}};

@@ -23,6 +23,7 @@ class FaultyServer(http.server.ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
         self.version = 1          # part of every ETag
         self.faults_served = 0
+        self.requests = []        # (path, query, headers)
         self._lock = threading.Lock()
         self._fault, self._times, self._path = None, 0, ""
         self.closing = threading.Event()
@@ -61,7 +62,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer()
 
     def answer(self):
-        path = self.path.lstrip("/")
+        path, _, query = self.path.lstrip("/").partition("?")
+        self.server.requests.append((path, query, self.headers))
         file = self.server.folder / path
         content = file.read_bytes() if file.is_file() else None
         wanted = self.range_of(len(content or b""))

@@ -1,4 +1,4 @@
-"""TIFF, BMP and GIF files byte by byte, for variants that no library writes."""
+"""TIFF, BMP, GIF and QOI files byte by byte, for variants that no library writes."""
 
 import io
 import struct
@@ -97,3 +97,26 @@ def gif(screen, frame, place, *, palette=b"", local=b"", transparent=None):
     if transparent is not None:
         header += b"!\xf9\x04" + bytes([1, 0, 0, transparent]) + b"\0"
     return (header + b"," + struct.pack("<HHHHB", *place, frame.shape[1], frame.shape[0], bits(local)) + local + codes)
+
+
+def qoi(width, height, data, *, channels=3, colour_space=0, end=b"\0" * 7 + b"\1"):
+    return b"qoif" + struct.pack(">LLBB", width, height, channels, colour_space) + data + end
+
+
+def qoi_pixels(pixels, seed=0):
+    """All ways to say a pixel, mixed at random."""
+    random = np.random.default_rng(seed)
+    out = bytearray()
+    left = pixels
+    while left > 0:
+        way = random.integers(0, 6)
+        if way == 0:
+            run = min(int(random.integers(1, 63)), left)
+            out.append(0xC0 | run - 1)
+            left -= run
+            continue
+        some = random.integers(0, 256, 4).astype(np.uint8).tobytes()
+        out += {1: b"\xfe" + some[:3], 2: b"\xff" + some, 3: bytes([some[0] & 63]), 4: bytes([64 | some[0] & 63]),
+                5: bytes([128 | some[0] & 63, some[1]])}[int(way)]
+        left -= 1
+    return bytes(out)

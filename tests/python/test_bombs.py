@@ -29,6 +29,7 @@ PARSERS = {
     "gif": images.gif_bombs,
     "bmp": images.bmp_bombs,
     "pnm": images.pnm_bombs,
+    "qoi": images.qoi_bombs,
     "tiff": tiffs.tiff_image_bombs,
     "tiff_volume": tiffs.tiff_volume_bombs,
     "ome_xml": tiffs.ome_bombs,

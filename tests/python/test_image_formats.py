@@ -1,4 +1,4 @@
-"""BMP, PNM and GIF images, held against Pillow pixel by pixel."""
+"""BMP, PNM, GIF and QOI images, held against Pillow pixel by pixel."""
 
 import io
 import struct
@@ -10,7 +10,7 @@ from PIL import Image
 
 import penstock as ps
 from as_pillow import DOTS, HEIGHT, PICTURES, WIDTH, check, load
-from image_files import bmp, bmp_palette, bmp_rows, gif, run_lengths
+from image_files import bmp, bmp_palette, bmp_rows, gif, qoi, qoi_pixels, run_lengths
 from pictures import noise
 from records import example, write_tfrecord
 
@@ -197,14 +197,54 @@ def test_a_cut_gif_is_noticed_whatever_region_is_wanted(tmp_path):
             load(path, *steps)
 
 
+# -- QOI --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["rgb", "rgba"])
+def test_qoi_as_pillow_writes_it(tmp_path, kind):
+    path = tmp_path / "x.qoi"
+    PICTURES[kind].save(path)
+    check(path)
+
+
+@pytest.mark.parametrize("channels", [3, 4])
+@pytest.mark.parametrize("seed", range(6))
+def test_qoi_with_every_kind_of_pixel(tmp_path, seed, channels):
+    path = tmp_path / "x.qoi"
+    path.write_bytes(qoi(WIDTH, HEIGHT, qoi_pixels(WIDTH * HEIGHT, seed), channels=channels, colour_space=seed % 2))
+    check(path)
+
+
+@pytest.mark.parametrize("content, message", [
+    (qoi(4, 4, b"\xcf", channels=5), "channels"), (qoi(4, 4, b"\xcf", colour_space=2), "colour space"),
+    (qoi(0, 4, b""), "no pixels"), (qoi(60000, 60000, b""), "60000x60000"), (qoi(100, 100, b"\xcf"), "truncated"),
+    (qoi(4, 4, b"\xce\xfe\1\2", end=b"\0\0\0\0\0\0\1"), "truncated"), (qoi(4, 4, b"\xcf", end=b"\0" * 7), "truncated"),
+    (qoi(4, 4, b"\xcf", end=b"\0" * 8), "end marker"), (qoi(4, 4, b"\xd0"), "end marker"),
+])
+def test_a_qoi_that_is_not_read_says_why(tmp_path, content, message):
+    (tmp_path / "x.qoi").write_bytes(content)
+    with pytest.raises(ps.Error, match=message):
+        load(tmp_path / "x.qoi")
+
+
+def test_a_qoi_is_no_mask(tmp_path):
+    (tmp_path / "images").mkdir()
+    (tmp_path / "masks").mkdir()
+    PICTURES["rgb"].save(tmp_path / "images" / "a.png")
+    PICTURES["rgb"].save(tmp_path / "masks" / "a.qoi")
+    source = ps.ImageFolder(tmp_path / "images", masks=tmp_path / "masks")
+    with pytest.raises(ps.Error, match="QOI stores colours"), ps.Loader(source, output="numpy") as loader:
+        next(iter(loader))
+
+
 # -- where images come from ---------------------------------------------------------------------------
 
-ENDINGS = ["tif", "tiff", "bmp", "gif", "ppm"]
+ENDINGS = ["tif", "tiff", "bmp", "gif", "ppm", "qoi"]
 
 
 def encoded(ending):
     out = io.BytesIO()
-    PICTURES["rgb"].save(out, {"tif": "TIFF", "tiff": "TIFF", "bmp": "BMP", "gif": "GIF", "ppm": "PPM"}[ending])
+    PICTURES["rgb"].save(out, {"tif": "TIFF", "tiff": "TIFF", "bmp": "BMP", "gif": "GIF", "ppm": "PPM", "qoi": "QOI"}[ending])
     return out.getvalue()
 
 
@@ -218,8 +258,8 @@ def test_class_folders_have_them_beside_others(tmp_path):
         folder.mkdir(exist_ok=True)
         (folder / f"{number}.{ending}").write_bytes(encoded(ending))
     source = ps.ImageFolder(tmp_path)
-    assert len(source) == 5 and source.classes == ["cat", "dog"]
-    with ps.Loader(source, batch_size=5, fields=["image", "key"], layout="NHWC", output="numpy") as loader:
+    assert len(source) == 6 and source.classes == ["cat", "dog"]
+    with ps.Loader(source, batch_size=6, fields=["image", "key"], layout="NHWC", output="numpy") as loader:
         (images, keys), = loader
     for image, key in zip(images, keys):
         np.testing.assert_array_equal(image, pixels((tmp_path / key).read_bytes()))

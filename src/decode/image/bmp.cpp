@@ -6,7 +6,7 @@
 
 #include "base/byte_reader.h"
 #include "decode/image/grey.h"
-#include "decode/image/image.h"
+#include "decode/image/image_formats.h"
 #include "decode/image/indexed_pixels.h"
 
 namespace penstock {

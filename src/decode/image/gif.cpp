@@ -1,6 +1,6 @@
 // The first frame of a GIF by giflib, on the canvas that the file describes. As Pillow shows it: what the
 // frame leaves uncovered, and what is transparent, has the colour that the palette gives to that number.
-#include "decode/image/image.h"
+#include "decode/image/image_formats.h"
 
 #ifdef PENSTOCK_WITH_GIF
 #include <fmt/format.h>

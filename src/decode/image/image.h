@@ -2,15 +2,12 @@
 //
 // The caller opens an image (header only), decides which region it needs, provides memory, and
 // decodes. Decoding a region gives the same pixels as decoding all and cropping. Colour pixels
-// are four bytes (R, G, B, unused), so that every later step is one aligned vector a pixel.
+// are four bytes (R, G, B, unused), so that every later step works on one aligned vector per pixel.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/limits.h"
@@ -24,9 +21,9 @@ struct Rect {
 };
 
 enum class PixelFormat : std::uint8_t {
-  kRgbx,   // 4 bytes a pixel; alpha is dropped, palettes and grey are expanded
-  kGrey,   // 1 byte a pixel, ITU-R 601 luma
-  kIndex,  // 1 byte a pixel, the stored value or palette index: for masks
+  kRgbx,   // 4 bytes per pixel; alpha is dropped, palettes and grey are expanded
+  kGrey,   // 1 byte per pixel, ITU-R 601 luma
+  kIndex,  // 1 byte per pixel, the stored value or palette index: for masks
 };
 
 inline int bytes_per_pixel(PixelFormat format) { return format == PixelFormat::kRgbx ? 4 : 1; }
@@ -53,29 +50,20 @@ struct DecodeRequest {
   int scale_denominator = 1;  // 1, 2, 4 or 8: JPEG only, faster and only similar pixels
 };
 
-// What a codec does with one image. Not thread-safe; keeps its state between images.
+// Decodes the images of one format, one after another. Not thread-safe.
 class ImageCodec {
  public:
   virtual ~ImageCodec() = default;
   // Borrows `encoded` until the next open().
   virtual Result<ImageHeader> open(ConstBytes encoded) = 0;
-  // Memory decode() needs for its result.
+  // The memory that decode() needs for its result.
   virtual std::size_t buffer_bytes(const DecodeRequest& request) const = 0;
   // The region's pixels, somewhere inside `buffer`. With a scale, the region divided by it
   // (rounded outwards).
   virtual Result<PixelView> decode(const DecodeRequest& request, MutableBytes buffer) = 0;
+  // Whether decode() obeys scale_denominator.
+  virtual bool can_scale() const { return false; }
 };
-
-enum class ImageFormat : std::uint8_t { kJpeg, kPng, kWebp, kTiff, kBmp, kGif, kPnm };
-constexpr std::size_t kImageFormats = 7;
-
-// The format by the first bytes; nothing where they are not the beginning of an image that we read.
-std::optional<ImageFormat> image_format_of(ConstBytes encoded);
-
-// Does a file with this ending ("jpg", in lower case, without the dot) hold an image?
-bool is_image_ending(std::string_view ending);
-// The endings, for messages: "jpg, jpeg, png, ...".
-std::string image_endings();
 
 // Chooses the codec by the first bytes, never by the file's name.
 class ImageDecoder {
@@ -85,7 +73,7 @@ class ImageDecoder {
   ImageDecoder(ImageDecoder&&) noexcept;
 
   Result<ImageHeader> open(ConstBytes encoded);
-  bool can_scale() const { return current_ == codecs_[static_cast<std::size_t>(ImageFormat::kJpeg)].get(); }
+  bool can_scale() const { return current_->can_scale(); }
   std::size_t buffer_bytes(const DecodeRequest& request) const { return current_->buffer_bytes(request); }
   Result<PixelView> decode(const DecodeRequest& request, MutableBytes buffer) {
     return current_->decode(request, buffer);
@@ -93,18 +81,9 @@ class ImageDecoder {
 
  private:
   Limits limits_;
-  std::array<std::unique_ptr<ImageCodec>, kImageFormats> codecs_;  // made when the first such image comes
+  std::vector<std::unique_ptr<ImageCodec>> codecs_;  // by image_formats(); each is made for its first image
   ImageCodec* current_ = nullptr;
 };
-
-// Where a codec was left out of the build this returns nullptr.
-std::unique_ptr<ImageCodec> make_jpeg_codec(const Limits& limits);
-std::unique_ptr<ImageCodec> make_png_codec(const Limits& limits);
-std::unique_ptr<ImageCodec> make_webp_codec(const Limits& limits);
-std::unique_ptr<ImageCodec> make_tiff_codec(const Limits& limits);
-std::unique_ptr<ImageCodec> make_bmp_codec(const Limits& limits);
-std::unique_ptr<ImageCodec> make_gif_codec(const Limits& limits);
-std::unique_ptr<ImageCodec> make_pnm_codec(const Limits& limits);
 
 // The size check all codecs share: both sides at least 1, and within the limits.
 Status check_image_size(std::uint64_t width, std::uint64_t height, const Limits& limits);

@@ -10,7 +10,7 @@
 
 #include "decode/image/exif.h"
 #include "decode/image/grey.h"
-#include "decode/image/image.h"
+#include "decode/image/image_formats.h"
 #include "decode/interrupted.h"
 
 namespace penstock {

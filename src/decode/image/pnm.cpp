@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "decode/image/grey.h"
-#include "decode/image/image.h"
+#include "decode/image/image_formats.h"
 #include "decode/image/indexed_pixels.h"
 #include "decode/interrupted.h"
 
@@ -74,7 +74,7 @@ class PnmCodec final : public ImageCodec {
 
   Result<ImageHeader> open(ConstBytes encoded) override {
     encoded_ = encoded;
-    const int kind = std::to_integer<int>(encoded[1]) - '0';  // 1 to 6, as image_format_of() has seen
+    const int kind = std::to_integer<int>(encoded[1]) - '0';  // 1 to 6, as the table of formats has checked
     is_text_ = kind <= 3;
     is_bits_ = kind % 3 == 1;
     channels_ = kind % 3 == 0 ? 3 : 1;

@@ -3,7 +3,7 @@
 // A lying file is kept from spending memory in two ways: tags may not claim more data than the file holds
 // (libtiff keeps the data of every tag, and many tags can claim the same bytes), and only compressions
 // whose decoders need little memory are read. Volumes and stacks are read elsewhere (tiff.h).
-#include "decode/image/image.h"
+#include "decode/image/image_formats.h"
 
 #ifdef PENSTOCK_WITH_TIFF
 #include <tiffio.h>

@@ -1,6 +1,6 @@
 // WebP by libwebp. The whole picture is decoded and the region is a view of it: libwebp snaps
 // crops to even columns, and the pixels must be those of a full decode.
-#include "decode/image/image.h"
+#include "decode/image/image_formats.h"
 
 #ifdef PENSTOCK_WITH_WEBP
 #include <webp/decode.h>

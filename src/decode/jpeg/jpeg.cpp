@@ -24,7 +24,7 @@
 #include "decode/image/cmyk.h"
 #include "decode/image/exif.h"
 #include "decode/image/grey.h"
-#include "decode/image/image.h"
+#include "decode/image/image_formats.h"
 #include "decode/interrupted.h"
 #include "decode/jpeg/jpeg_entropy.h"
 #include "decode/jpeg/jpeg_memory.h"
@@ -139,6 +139,8 @@ class JpegCodec final : public ImageCodec {
     return static_cast<std::size_t>(columns) * static_cast<std::size_t>(region.height) *
            (reads_grey(request.format) ? 1u : 4u);
   }
+
+  bool can_scale() const override { return true; }
 
   Result<PixelView> decode(const DecodeRequest& request, MutableBytes buffer) override {
     if (request.format == PixelFormat::kIndex && info_.jpeg_color_space != JCS_GRAYSCALE)

@@ -26,8 +26,13 @@ void AheadBytes::end_sample() {
   next_.end_sample();
 }
 
+// A mixture may have samples in files and on servers.
+bool AheadBytes::reads_ahead(const Extent& extent) const {
+  return ahead_ != nullptr && extent.store->reads_ahead() > 0;
+}
+
 Result<RecordValue> AheadBytes::read(const FieldRead& wanted, const Extent& extent) {
-  if (ahead_ == nullptr) return next_.read(wanted, extent);
+  if (!reads_ahead(extent)) return next_.read(wanted, extent);
   if (!stretch_.holds(extent)) {
     PENSTOCK_CHECK(bring(wanted, extent));
     ++origin_.reads;
@@ -51,7 +56,7 @@ Status AheadBytes::bring(const FieldRead& wanted, const Extent& extent) {
     return {};
   }
   const ObjectRead read = read_of(*plan_.source, stored_fields_, wanted.sample, extent);
-  const auto got = ahead_->read(plan_.source->store(), read, [&](std::size_t bytes) -> Result<MutableBytes> {
+  const auto got = ahead_->read(*extent.store, read, [&](std::size_t bytes) -> Result<MutableBytes> {
     const auto memory = scratch_.get(kScratchEncoded, std::max<std::size_t>(bytes, 1));
     if (!memory) return memory;
     return memory->first(bytes);
@@ -64,7 +69,7 @@ Status AheadBytes::bring(const FieldRead& wanted, const Extent& extent) {
 
 Result<bool> AheadBytes::read_into(const FieldRead& wanted, const Extent& extent,
                                    std::span<const MutableBytes> parts) {
-  if (ahead_ != nullptr) return false;
+  if (reads_ahead(extent)) return false;
   return next_.read_into(wanted, extent, parts);
 }
 

@@ -26,6 +26,7 @@ class AheadBytes final : public ByteProvider {
   void end_sample() override;
 
  private:
+  bool reads_ahead(const Extent& extent) const;
   Status bring(const FieldRead& wanted, const Extent& extent);
 
   const SamplePlan& plan_;

@@ -15,6 +15,8 @@
 #include "fetch/shared_reads.h"
 #include "penstock/source.h"
 #include "plan/sample_plan.h"
+#include "source/extent.h"
+#include "source/opened_record.h"
 #include "store/store.h"
 
 namespace penstock {

@@ -1,7 +1,7 @@
 #include "fetch/bytes/sample_bytes.h"
 
 #include "plan/sample_reads.h"
-#include "source/extent_place.h"
+#include "source/extent.h"
 
 namespace penstock {
 

@@ -6,6 +6,9 @@
 
 #include "base/limits.h"
 #include "plan/sample_reads.h"
+#include "source/extent.h"
+#include "source/source_storage.h"
+#include "store/store.h"
 
 namespace penstock {
 
@@ -21,13 +24,13 @@ StoreBytes::StoreBytes(const SamplePlan& plan, Scratch& scratch, StageClock& clo
 Result<Object*> StoreBytes::open(const Extent& extent) {
   if (extent.shared_object)
     if (Object* opened = find_open(extent)) return opened;
-  auto object = plan_.source->store().open(extent.object);
+  auto object = extent.store->open(extent.object);
   if (!object) return std::unexpected(std::move(object).error());
   const ObjectVersion found = (*object)->version(), indexed{extent.object_bytes, extent.modified_ns};
   if (extent.modified_ns != Extent::kUnknown && found != indexed) {
     // A shard whose index is old has its samples at other offsets now; a file is still one sample.
-    const bool index_is_old = plan_.source->index_was_saved() && found.modified_ns < plan_.opened_at_ns;
-    if (index_is_old) plan_.source->discard_saved_index();
+    const bool index_is_old = plan_.source->storage().index_was_saved && found.modified_ns < plan_.opened_at_ns;
+    if (index_is_old) plan_.source->storage().discard_indexes();
     if (!index_is_old || extent.shared_object)
       return fail(ErrorCode::kChanged,
                   fmt::format("file changed while in use ({} bytes now, {} when it was indexed)", found.size,
@@ -48,7 +51,7 @@ Object* StoreBytes::find_open(const Extent& extent) {
   if (found == shared_objects_.end()) return nullptr;
   OpenedObject& opened = found->second;
   if (opened.epoch != epoch_) {
-    const auto now = plan_.source->store().stat(extent.object);
+    const auto now = extent.store->stat(extent.object);
     if (!now || !now->is_exactly(opened.object->version())) {
       shared_objects_.erase(found);
       return nullptr;

@@ -15,7 +15,7 @@ void AheadChunks::end_chunk() {
 }
 
 Result<ChunkBytes> AheadChunks::read(const ChunkRead& wanted) {
-  if (ahead_ == nullptr) return next_.read(wanted);
+  if (ahead_ == nullptr || wanted.array.store().reads_ahead() == 0) return next_.read(wanted);
   if (auto taken = ahead_->take(wanted.chunk)) {
     if (!*taken) return std::unexpected(std::move(*taken).error());
     memory_ = std::move((*taken)->memory);

@@ -19,7 +19,7 @@ void ChunkReader::turn_to(const SharedReads& shared) {
 }
 
 Result<ChunkPlace> ChunkReader::locate(const ChunkId& chunk) const {
-  const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[chunk.array];
   if (indexes_ != nullptr) PENSTOCK_CHECK(indexes_->bring_indexes(array, chunk.number));
   return array.place(chunk.number);
 }
@@ -28,14 +28,14 @@ Result<ChunkReader::Stored> ChunkReader::read(const ChunkId& chunk) {
   const auto found = locate(chunk);
   if (!found) return std::unexpected(found.error());
   if (found->is_missing) return Stored{{}, true};
-  return ask({chunk, *source_.chunked_arrays()[chunk.array], found->read});
+  return ask({chunk, *source_.storage().arrays[chunk.array], found->read});
 }
 
 Result<ChunkReader::Stored> ChunkReader::read_part(const ChunkId& chunk, std::size_t first_byte, MutableBytes part) {
   const auto found = locate(chunk);
   if (!found) return std::unexpected(found.error());
   if (found->is_missing) return Stored{{}, true};
-  ChunkRead wanted{chunk, *source_.chunked_arrays()[chunk.array], found->read, part};
+  ChunkRead wanted{chunk, *source_.storage().arrays[chunk.array], found->read, part};
   wanted.read.range.offset += first_byte;
   wanted.read.range.length = wanted.read.max_bytes = part.size();
   return ask(std::move(wanted));

@@ -9,6 +9,7 @@
 #include "fetch/read_ahead.h"
 #include "plan/sample_plan.h"
 #include "source/chunked_array.h"
+#include "source/extent.h"
 #include "transform/op.h"
 
 namespace penstock {
@@ -57,7 +58,7 @@ SampleCache::SampleCache(std::shared_ptr<const TieredCache> cache, const SampleP
     : cache_(std::move(cache)),
       source_(plan.source),
       form_(form),
-      is_remote_(source_->store().reads_ahead() > 0),
+      is_remote_(source_->storage().reads_ahead() > 0),
       opened_at_(next_moment()),
       epoch_began_at_(opened_at_),
       keys_(std::make_shared<const SampleKeys>(plan, form)),
@@ -71,18 +72,19 @@ SampleCache::~SampleCache() {
 }
 
 SampleCache::Subject SampleCache::subject(std::size_t field, const Extent& extent) const {
-  Subject subject{keys_->of(field, extent), source_->store(), extent.object, std::nullopt,
-                  extent.shared_object,     is_remote_};
+  const bool is_remote = extent.store->reads_ahead() > 0;
+  Subject subject{keys_->of(field, extent), *extent.store, extent.object, std::nullopt,
+                  extent.shared_object,     is_remote};
   // A file that is a sample may be newer than a kept index; a shard may not: its samples stand elsewhere then.
   if (extent.modified_ns != Extent::kUnknown &&
-      (extent.shared_object || is_remote_ || !source_->index_was_saved()))
+      (extent.shared_object || is_remote || !source_->storage().index_was_saved))
     subject.indexed = ObjectVersion{extent.object_bytes, extent.modified_ns};
-  subject.since = is_remote_ ? opened_at_ : epoch_began_at_.load(std::memory_order_relaxed);
+  subject.since = is_remote ? opened_at_ : epoch_began_at_.load(std::memory_order_relaxed);
   return subject;
 }
 
 SampleCache::Subject SampleCache::subject(const ChunkId& chunk) const {
-  const ChunkedArray& array = *source_->chunked_arrays()[chunk.array];
+  const ChunkedArray& array = *source_->storage().arrays[chunk.array];
   ChunkedArray::Holder holder = array.holder(chunk.number);
   const bool is_remote = array.store().reads_ahead() > 0;
   return {keys_->of(chunk), array.store(), std::move(holder.object), holder.version, true, is_remote,

@@ -104,7 +104,7 @@ class SampleCache {
   const std::shared_ptr<const TieredCache> cache_;
   const SourcePtr source_;
   const CacheForm form_;
-  const bool is_remote_;           // the source's store
+  const bool is_remote_;           // at least one store of the source
   const std::uint32_t opened_at_;  // the moment when this was made
   std::atomic<std::uint32_t> epoch_began_at_;
   mutable std::atomic<bool> has_no_versions_ = false;  // a server that the loader reads from gives none

@@ -6,7 +6,10 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "plan/sample_plan.h"
+#include "source/array_layout.h"
 #include "source/chunked_array.h"
+#include "source/extent.h"
+#include "source/source_storage.h"
 #include "store/object_key.h"
 #include "store/store_of_uri.h"
 
@@ -62,9 +65,9 @@ SampleKeys::SampleKeys(const SamplePlan& plan, CacheForm form)
     // Several fields of one record have the same bytes.
     const auto number = static_cast<std::size_t>(field.source_field);
     if (field.form == FieldForm::kRecord)
-      own.key = mixed(mixed(own.key, source_->fields()[number].name), source_->reading(number));
+      own.key = mixed(mixed(own.key, source_->fields()[number].name), source_->record_reading(number));
   }
-  for (const auto& array : source_->chunked_arrays())
+  for (const auto& array : source_->storage().arrays)
     array_keys_.push_back(
         mixed(mixed_path(mixed(kChunkEntry, static_cast<std::uint64_t>(form)), array->uri(), folder_),
               array->fingerprint()));

@@ -1,6 +1,7 @@
 #include "fetch/entries/wanted_samples.h"
 
 #include "source/chunked_array.h"
+#include "source/source_storage.h"
 
 namespace penstock {
 
@@ -15,7 +16,7 @@ WantedEntries::State WantedSamples::look(const Has& has, const std::stop_token& 
 // Goes on where the last look ended: whatever is in, stays.
 bool WantedSamples::are_all_in(const Has& has, const std::stop_token& stop) {
   const Source& source = keys_->source();
-  const auto arrays = source.chunked_arrays();
+  const auto& arrays = source.storage().arrays;
   for (; next_array_ < arrays.size(); ++next_array_, next_chunk_ = 0)
     for (; next_chunk_ < arrays[next_array_]->chunks(); ++next_chunk_)
       if (stop.stop_requested() || !has(keys_->of(ChunkId{next_array_, next_chunk_}))) return false;

@@ -10,7 +10,7 @@ namespace penstock {
 ChunkAssembler::ChunkAssembler(const Source& source, ScratchBudget& budget, StageClock& clock,
                                const SampleCache* cache)
     : source_(source),
-      scatter_(source.chunked_arrays()),
+      scatter_(source.storage().arrays),
       scratch_(budget.chunks != nullptr ? *budget.chunks : budget, this),
       clock_(clock),
       decoder_(source, scratch_, clock, cache),
@@ -31,7 +31,7 @@ void ChunkAssembler::find_needs(const SampleBoxes& boxes) {
   pieces_.clear();
   needs_.clear();
   chunks_.clear();
-  cut_boxes(source_.chunked_arrays(), boxes.boxes, pieces_);
+  cut_boxes(source_.storage().arrays, boxes.boxes, pieces_);
   std::ranges::stable_sort(pieces_, {}, &ChunkPiece::chunk);
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     if (needs_.empty() || needs_.back().chunk != pieces_[i].chunk) {
@@ -67,7 +67,7 @@ Status ChunkAssembler::fill(std::uint64_t position, const SampleBoxes& boxes) {
 // For plain chunks, and for codecs that have parts (Blosc), the part that the sample touches can be had alone. The
 // encoded bytes of the latter have to be read all the same, which counts as decoding some of them.
 ChunkNeed ChunkAssembler::describe(const Need& need) const {
-  const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[need.chunk.array];
   ChunkNeed out;
   out.bytes = array.chunk_bytes(need.chunk.number);
   if (!scatter_.direct_target(*boxes_, pieces_of(need)).empty()) {
@@ -84,7 +84,7 @@ ChunkNeed ChunkAssembler::describe(const Need& need) const {
 }
 
 Result<bool> ChunkAssembler::try_need(std::uint64_t position, Need& need) {
-  decoder_.reader().aim_at(*source_.chunked_arrays()[need.chunk.array]);
+  decoder_.reader().aim_at(*source_.storage().arrays[need.chunk.array]);
   if (decoded_cache_ != nullptr && !need.looked_up) {
     const auto used = try_cached(position, need);
     if (!used || *used || !need.looked_up) return used;
@@ -155,7 +155,7 @@ Status ChunkAssembler::decode_shared(const ChunkId& chunk, MutableBytes out) {
 }
 
 Status ChunkAssembler::use_alone(const Need& need) {
-  const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[need.chunk.array];
   if (decoded_cache_ != nullptr) {
     const auto used = decode_into_cache(need);
     if (!used) return std::unexpected(used.error());
@@ -196,7 +196,7 @@ Result<bool> ChunkAssembler::use_cached(const Need& need) {
   ReadAhead* const ahead = lookahead_ != nullptr ? lookahead_->ahead() : nullptr;
   const auto found = decoded_cache_->find(subject, allocate_cached_, clock_.cache(), ahead);
   if (!found) return false;
-  const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[need.chunk.array];
   if (found->bytes.size() != array.chunk_bytes(need.chunk.number)) {
     decoded_cache_->withdraw(subject);
     return false;
@@ -221,7 +221,7 @@ Result<bool> ChunkAssembler::decode_into_cache(const Need& need) {
     // A chunk that is not stored is made as quickly as it is found.
     return decoder_.was_missing() ? fail(ErrorCode::kNotFound, "missing") : Status{};
   };
-  const ChunkedArray& array = *source_.chunked_arrays()[need.chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[need.chunk.array];
   const auto added =
       decoded_cache_->add(subject, {}, array.chunk_bytes(need.chunk.number), make, allocate_cached_);
   if (is_used || (!added && added.error().code == ErrorCode::kNoMemory)) return is_used;
@@ -258,7 +258,7 @@ void ChunkAssembler::hand_to_others(const ChunkId& chunk, ConstBytes bytes) {
     if (!open && open_other_) open = decoded_chunks.begin_handing(use, chunk, open_other_(use));
     if (!open) continue;
     other_pieces_.clear();
-    cut_boxes_at(source_.chunked_arrays(), open->boxes.boxes, chunk, other_pieces_);
+    cut_boxes_at(source_.storage().arrays, open->boxes.boxes, chunk, other_pieces_);
     const auto copied = scatter_.copy(open->boxes, other_pieces_, bytes, 0);
     if (copied) clock_.mark(Stage::kCollate, *copied);
     decoded_chunks.end_handing(use, chunk, copied.has_value());

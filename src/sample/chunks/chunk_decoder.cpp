@@ -25,7 +25,7 @@ void ChunkDecoder::end_chunk() {
 }
 
 Status ChunkDecoder::decode(const ChunkId& chunk, MutableBytes out) {
-  const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[chunk.array];
   const auto stored = reader_.read(chunk);
   if (!stored) return std::unexpected(stored.error());
   was_missing_ = stored->is_missing;
@@ -40,7 +40,7 @@ Status ChunkDecoder::decode(const ChunkId& chunk, MutableBytes out) {
 }
 
 Result<ConstBytes> ChunkDecoder::decode_part(const ChunkId& chunk, std::size_t first_byte, std::size_t bytes) {
-  const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[chunk.array];
   const auto memory = scratch_.get(kScratchChunk, bytes);
   if (!memory) return std::unexpected(memory.error());
   MutableBytes part = memory->first(bytes);
@@ -63,7 +63,7 @@ Result<ConstBytes> ChunkDecoder::decode_part(const ChunkId& chunk, std::size_t f
 }
 
 Result<UnitCost> ChunkDecoder::measure(const ChunkId& chunk) {
-  const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[chunk.array];
   const Clock::time_point began = Clock::now();
   const auto stored = reader_.read(chunk);
   if (!stored) return std::unexpected(stored.error());
@@ -80,7 +80,7 @@ Result<UnitCost> ChunkDecoder::measure(const ChunkId& chunk) {
 // Says which chunk it is and where its bytes are. The error is remembered for other samples, which do not know what
 // was read.
 std::unexpected<Error> ChunkDecoder::describe(const ChunkId& chunk, Error error) const {
-  const ChunkedArray& array = *source_.chunked_arrays()[chunk.array];
+  const ChunkedArray& array = *source_.storage().arrays[chunk.array];
   const Where& read = reader_.where();
   if (error.where.uri.empty()) {
     const std::int64_t inside = std::max<std::int64_t>(error.where.offset, 0);
@@ -104,7 +104,7 @@ void ChunkDecoder::count(const ChunkId& chunk, std::size_t bytes) {
   }
   counters.decoded.fetch_add(1, std::memory_order_relaxed);
   counters.decoded_bytes.fetch_add(bytes, std::memory_order_relaxed);
-  lookahead_->distinct().add(chunk, source_.chunked_arrays()[chunk.array]->chunk_bytes(chunk.number));
+  lookahead_->distinct().add(chunk, source_.storage().arrays[chunk.array]->chunk_bytes(chunk.number));
 }
 
 }  // namespace penstock

@@ -1,6 +1,6 @@
 #include "sample/fields/cached_image_field.h"
 
-#include "source/extent_place.h"
+#include "source/extent.h"
 #include "transform/write_slot.h"
 
 namespace penstock {

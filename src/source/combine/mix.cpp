@@ -7,6 +7,12 @@
 
 #include "base/random.h"
 #include "penstock/source.h"
+#include "source/array_box.h"
+#include "source/array_layout.h"
+#include "source/extent.h"
+#include "source/mixture.h"
+#include "source/opened_record.h"
+#include "source/source_storage.h"
 
 namespace penstock {
 namespace {
@@ -19,12 +25,11 @@ class MixSource final : public Source {
       first_.push_back(size_);
       size_ += part->size();
       mixture_.sizes.push_back(part->size());
-      stored_bytes_ += part->stored_bytes();
       fingerprint_ = mix64(fingerprint_ ^ part->fingerprint());
-      first_array_.push_back(arrays_.size());
-      arrays_.insert(arrays_.end(), part->chunked_arrays().begin(), part->chunked_arrays().end());
+      add_storage(part->storage());
     }
-    // What only some parts have everywhere, a batch cannot have without being asked.
+    storage_.units = join_units();
+    // A field that only some parts have everywhere cannot be in every batch.
     fields_ = parts_.front()->fields();
     for (std::size_t i = 0; i < fields_.size(); ++i)
       for (const SourcePtr& part : parts_)
@@ -40,46 +45,86 @@ class MixSource final : public Source {
     return text;
   }
   std::string key(std::uint64_t sample) const override {
-    const Place place = find(sample);
-    return place.part->key(place.sample);
+    const Position at = find(sample);
+    return at.part->key(at.sample);
   }
+  const std::vector<std::string>& classes() const override { return parts_.front()->classes(); }
+  std::uint64_t fingerprint() const override { return fingerprint_; }
+  std::uint64_t windows_left_out() const override {
+    std::uint64_t left_out = 0;
+    for (const SourcePtr& part : parts_) left_out += part->windows_left_out();
+    return left_out;
+  }
+
   Result<Extent> extent(std::uint64_t sample, std::size_t field) const override {
-    const Place place = find(sample);
-    return place.part->extent(place.sample, field);
+    const Position at = find(sample);
+    return at.part->extent(at.sample, field);
+  }
+  IndexValue value(std::uint64_t sample, std::size_t field) const override {
+    const Position at = find(sample);
+    return at.part->value(at.sample, field);
+  }
+  void boxes(std::uint64_t sample, std::size_t field, std::vector<ArrayBox>& out) const override {
+    const Position at = find(sample);
+    const std::size_t before = out.size();
+    at.part->boxes(at.sample, field, out);
+    for (std::size_t i = before; i < out.size(); ++i) out[i].array += first_array_[at.number];
   }
   const ArrayLayout* array_layout(std::size_t field) const override {
     return parts_.front()->array_layout(field);
   }
-  std::uint64_t reading(std::size_t field) const override {
-    std::uint64_t hash = 0;
-    for (const SourcePtr& part : parts_) hash = mix64(hash ^ part->reading(field));
-    return hash;
-  }
-  IndexValue value(std::uint64_t sample, std::size_t field) const override {
-    const Place place = find(sample);
-    return place.part->value(place.sample, field);
-  }
   Result<OpenedRecord> open_record(std::uint64_t sample, std::span<const std::byte> stored,
                                    const Charge& charge) const override {
-    const Place place = find(sample);
-    return place.part->open_record(place.sample, stored, charge);
+    const Position at = find(sample);
+    return at.part->open_record(at.sample, stored, charge);
   }
   Result<RecordValue> find_in_record(std::uint64_t sample, std::size_t field, const OpenedRecord& record,
-                                     const Room& room) const override {
-    const Place place = find(sample);
-    return place.part->find_in_record(place.sample, field, record, room);
+                                     const Allocate& allocate) const override {
+    const Position at = find(sample);
+    return at.part->find_in_record(at.sample, field, record, allocate);
   }
-  const std::vector<std::string>& classes() const override { return parts_.front()->classes(); }
-  std::uint64_t fingerprint() const override { return fingerprint_; }
-  std::uint64_t stored_bytes() const override { return stored_bytes_; }
+  std::uint64_t record_reading(std::size_t field) const override {
+    std::uint64_t hash = 0;
+    for (const SourcePtr& part : parts_) hash = mix64(hash ^ part->record_reading(field));
+    return hash;
+  }
+
+  const SourceStorage& storage() const override { return storage_; }
   std::uint64_t stored_bytes_of(std::uint64_t sample) const override {
-    const Place place = find(sample);
-    return place.part->stored_bytes_of(place.sample);
+    const Position at = find(sample);
+    return at.part->stored_bytes_of(at.sample);
   }
-  std::shared_ptr<const StorageUnits> units() const override {
+  const Mixture* mixture() const override { return mixture_.weights.empty() ? nullptr : &mixture_; }
+
+ private:
+  struct Position {
+    const Source* part;
+    std::uint64_t sample;
+    std::size_t number;  // of the part
+  };
+
+  Position find(std::uint64_t sample) const {
+    const auto part = std::ranges::upper_bound(first_, sample) - first_.begin() - 1;
+    const auto number = static_cast<std::size_t>(part);
+    return {parts_[number].get(), sample - first_[number], number};
+  }
+
+  void add_storage(const SourceStorage& part) {
+    const auto append = [](auto& all, const auto& more) { all.insert(all.end(), more.begin(), more.end()); };
+    first_array_.push_back(storage_.arrays.size());
+    append(storage_.arrays, part.arrays);
+    append(storage_.stores, part.stores);
+    append(storage_.discardable_indexes, part.discardable_indexes);
+    storage_.stored_bytes += part.stored_bytes;
+    storage_.shares_units = storage_.shares_units || part.shares_units;
+    storage_.index_was_saved = storage_.index_was_saved || part.index_was_saved;
+  }
+
+  // nullptr where a part does not list its units.
+  std::shared_ptr<const StorageUnits> join_units() const {
     auto units = std::make_shared<StorageUnits>();
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-      const auto own = parts_[i]->units();
+      const auto& own = parts_[i]->storage().units;
       if (!own) return nullptr;
       for (std::size_t unit = 0; unit + 1 < own->first_sample.size(); ++unit)
         units->first_sample.push_back(first_[i] + own->first_sample[unit]);
@@ -87,50 +132,14 @@ class MixSource final : public Source {
     units->first_sample.push_back(size_);
     return units;
   }
-  std::span<const std::shared_ptr<const ChunkedArray>> chunked_arrays() const override { return arrays_; }
-  void boxes(std::uint64_t sample, std::size_t field, std::vector<ArrayBox>& out) const override {
-    const Place place = find(sample);
-    const std::size_t before = out.size();
-    place.part->boxes(place.sample, field, out);
-    for (std::size_t i = before; i < out.size(); ++i) out[i].array += first_array_[place.number];
-  }
-  bool shares_units() const override {
-    return std::ranges::any_of(parts_, [](const SourcePtr& part) { return part->shares_units(); });
-  }
-  std::uint64_t windows_left_out() const override {
-    std::uint64_t left_out = 0;
-    for (const SourcePtr& part : parts_) left_out += part->windows_left_out();
-    return left_out;
-  }
-  const Mixture* mixture() const override { return mixture_.weights.empty() ? nullptr : &mixture_; }
-  bool index_was_saved() const override {
-    return std::ranges::any_of(parts_, [](const SourcePtr& part) { return part->index_was_saved(); });
-  }
-  void discard_saved_index() const override {
-    for (const SourcePtr& part : parts_) part->discard_saved_index();
-  }
-  const Store& store() const override { return parts_.front()->store(); }
-
- private:
-  struct Place {
-    const Source* part;
-    std::uint64_t sample;
-    std::size_t number;  // of the part
-  };
-
-  Place find(std::uint64_t sample) const {
-    const auto part = std::ranges::upper_bound(first_, sample) - first_.begin() - 1;
-    const auto number = static_cast<std::size_t>(part);
-    return {parts_[number].get(), sample - first_[number], number};
-  }
 
   std::vector<SourcePtr> parts_;
-  std::vector<std::uint64_t> first_;
+  std::vector<std::uint64_t> first_;  // sample of each part
   std::vector<FieldInfo> fields_;
-  std::vector<std::shared_ptr<const ChunkedArray>> arrays_;
+  SourceStorage storage_;
   std::vector<std::size_t> first_array_;  // of each part
   Mixture mixture_;
-  std::uint64_t size_ = 0, stored_bytes_ = 0, fingerprint_ = 0;
+  std::uint64_t size_ = 0, fingerprint_ = 0;
 };
 
 // A batch has one plan: names, kinds and forms of fields must agree, and numbers must mean the same.
@@ -181,7 +190,7 @@ Result<SourcePtr> mix(std::vector<SourcePtr> parts, std::vector<double> weights)
       return fail(ErrorCode::kUnsupported,
                   "random patches cannot be part of a mixture; give all volumes to one Patches",
                   {part->uri(), -1, -1, -1});
-    if (part->is_forward_only())
+    if (part->storage().is_forward_only())
       return fail(ErrorCode::kUnsupported,
                   "compressed shards can only be read forward, which a mixture does not; unpack them",
                   {part->uri(), -1, -1, -1});

@@ -1,4 +1,4 @@
-// Chosen samples of a source, also of one whose samples are drawn and have no list of their own.
+// Chosen samples of a source, including sources whose samples are drawn at random.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-// As subset() in penstock/source.h, which refuses random patches since users would take their places for
-// samples of an epoch.
+// Does the same as subset() in penstock/source.h, but also accepts random patches. subset() refuses them because users
+// would mistake the positions of patches for the samples of an epoch.
 Result<SourcePtr> choose_samples(SourcePtr source, std::vector<std::uint64_t> indices);
 
 }  // namespace penstock

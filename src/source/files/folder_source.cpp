@@ -10,7 +10,9 @@
 #include "base/hash.h"
 #include "decode/npy.h"
 #include "penstock/interruption.h"
-#include "source/index/saved_index.h"
+#include "source/array_layout.h"
+#include "source/extent.h"
+#include "source/source_storage.h"
 
 namespace penstock {
 namespace {
@@ -46,11 +48,14 @@ class FolderSource final : public Source {
       PENSTOCK_CHECK(check(options_.uri));
       fingerprint_ = hash_text(index_.folders[file.folder].path, fingerprint_);
       fingerprint_ = hash_text(index_.name(file), fingerprint_ ^ file.size);
-      stored_bytes_ += file.size;
+      storage_.stored_bytes += file.size;
     }
     for (const std::int64_t label : options_.labels)
       fingerprint_ = mix64(fingerprint_ ^ static_cast<std::uint64_t>(label));
     if (!images) read_first_header();
+    storage_.stores = {store_};
+    storage_.index_was_saved = index_.was_kept;
+    storage_.discardable_indexes = {options_.saved_index_path};
     return {};
   }
 
@@ -68,10 +73,7 @@ class FolderSource final : public Source {
     return index_.left_out.by_ending.empty() ? nullptr : &index_.left_out;
   }
   std::uint64_t fingerprint() const override { return fingerprint_; }
-  std::uint64_t stored_bytes() const override { return stored_bytes_; }
-  const Store& store() const override { return *store_; }
-  bool index_was_saved() const override { return index_.was_kept; }
-  void discard_saved_index() const override { forget_index(options_.saved_index_path); }
+  const SourceStorage& storage() const override { return storage_; }
 
   std::uint64_t stored_bytes_of(std::uint64_t sample) const override {
     return index_.files[sample].size + (mask_of_.empty() ? 0 : masks_.files[mask_of_[sample]].size);
@@ -89,7 +91,9 @@ class FolderSource final : public Source {
                   file.size,
                   file.modified_ns,
                   file.size,
-                  false};
+                  false,
+                  -1,
+                  store_.get()};
   }
 
   IndexValue value(std::uint64_t sample, std::size_t) const override {
@@ -205,8 +209,8 @@ class FolderSource final : public Source {
   FileIndex masks_;
   std::vector<std::uint64_t> mask_of_;
   ArrayLayout layout_;
+  SourceStorage storage_;
   std::uint64_t fingerprint_ = 0;
-  std::uint64_t stored_bytes_ = 0;
 };
 
 }  // namespace

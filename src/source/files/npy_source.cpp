@@ -6,7 +6,10 @@
 #include <array>
 
 #include "base/random.h"
+#include "source/array_layout.h"
+#include "source/extent.h"
 #include "source/files/npy_file.h"
+#include "source/source_storage.h"
 
 namespace penstock {
 namespace {
@@ -26,6 +29,9 @@ class NpySource final : public Source {
     layout_.spec = {header.array.dtype, {header.array.shape.begin() + 1, header.array.shape.end()}};
     layout_.swap_bytes = header.big_endian;
     sample_bytes_ = layout_.spec.bytes();
+    storage_.stores = {store_};
+    storage_.stored_bytes = version_.size;
+    storage_.unit_samples = std::max<std::uint64_t>(1, kUnitBytes / std::max<std::uint64_t>(sample_bytes_, 1));
   }
 
   std::uint64_t size() const override { return size_; }
@@ -36,7 +42,7 @@ class NpySource final : public Source {
   std::uint64_t stored_bytes_of(std::uint64_t) const override { return sample_bytes_; }
   Result<Extent> extent(std::uint64_t sample, std::size_t) const override {
     return Extent{path_, offset_ + sample * sample_bytes_, sample_bytes_, version_.modified_ns, version_.size,
-                  true};
+                  true,  -1,                                store_.get()};
   }
   const ArrayLayout* array_layout(std::size_t) const override { return &layout_; }
   std::uint64_t fingerprint() const override {
@@ -45,11 +51,7 @@ class NpySource final : public Source {
       hash = mix64(hash ^ static_cast<std::uint64_t>(extent));
     return mix64(hash ^ static_cast<std::uint64_t>(layout_.spec.dtype));
   }
-  std::uint64_t stored_bytes() const override { return version_.size; }
-  std::uint64_t unit_samples() const override {
-    return std::max<std::uint64_t>(1, kUnitBytes / std::max<std::uint64_t>(sample_bytes_, 1));
-  }
-  const Store& store() const override { return *store_; }
+  const SourceStorage& storage() const override { return storage_; }
 
  private:
   std::shared_ptr<const Store> store_;
@@ -57,6 +59,7 @@ class NpySource final : public Source {
   ObjectVersion version_;
   std::uint64_t offset_, size_, sample_bytes_ = 0;
   ArrayLayout layout_;
+  SourceStorage storage_;
   std::vector<FieldInfo> fields_ = {{"array", FieldKind::kArray, FieldForm::kElements}};
 };
 

@@ -17,7 +17,7 @@
 #include "base/crc32c.h"
 #include "base/text/lower_case.h"
 #include "base/machine.h"
-#include "decode/image/image.h"
+#include "decode/image/image_formats.h"
 #include "penstock/interruption.h"
 
 namespace penstock {

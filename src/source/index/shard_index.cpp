@@ -15,8 +15,9 @@
 #include "base/machine.h"
 #include "base/memory/opening_memory.h"
 #include "penstock/interruption.h"
-#include "source/records/ahead_object.h"
 #include "source/index/saved_index.h"
+#include "source/records/ahead_object.h"
+#include "source/source_path.h"
 
 namespace penstock {
 namespace {
@@ -193,6 +194,12 @@ std::optional<Error> lost_tail(const RecordIndex& old, const std::string& path, 
 }
 
 }  // namespace
+
+ShardSet shard_set(const OpenRequest& request, std::string kind) {
+  ShardSet shards{request.uri, request.identity, std::move(kind), {}};
+  for (const std::string& path : request.paths) shards.paths.push_back(absolute_path(path));
+  return shards;
+}
 
 Result<OpenedIndex> open_shard_index(const Store& store, const ShardSet& set, const OpenOptions& options,
                                      const ScanShard& scan) {

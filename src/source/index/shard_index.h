@@ -7,6 +7,7 @@
 #include "penstock/source.h"
 #include "source/records/forward_reader.h"
 #include "source/index/record_index.h"
+#include "source/source_formats.h"
 
 namespace penstock {
 
@@ -16,6 +17,9 @@ struct ShardSet {
   std::string kind;                // "tar", "tfrecord"
   std::vector<std::string> paths;  // absolute, in order
 };
+
+// The shards that a user asked to open.
+ShardSet shard_set(const OpenRequest& request, std::string kind);
 
 struct OpenedIndex {
   RecordIndex index;

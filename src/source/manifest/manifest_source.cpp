@@ -3,15 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/hash.h"
 #include "base/text/lower_case.h"
 #include "decode/text.h"
 #include "penstock/interruption.h"
+#include "source/extent.h"
 #include "source/field_kind.h"
 #include "source/manifest/manifest_table.h"
 #include "source/manifest/row_object.h"
+#include "source/source_path.h"
+#include "source/source_storage.h"
+#include "store/http/http_url.h"
 
 namespace penstock {
 namespace {
@@ -90,7 +95,8 @@ class ManifestSource final : public Source {
         fingerprint_ = place.info.form == FieldForm::kFile ? hash_text(objects_.name(cell), fingerprint_)
                                                            : hash_text(cell, fingerprint_);
       }
-    stored_bytes_ = estimate_bytes();
+    storage_.stores = {store_};
+    storage_.stored_bytes = estimate_bytes();
     return {};
   }
 
@@ -103,9 +109,8 @@ class ManifestSource final : public Source {
   }
   const std::vector<std::string>& classes() const override { return classes_; }
   std::uint64_t fingerprint() const override { return fingerprint_; }
-  std::uint64_t stored_bytes() const override { return stored_bytes_; }
-  std::uint64_t stored_bytes_of(std::uint64_t) const override { return stored_bytes_ / size(); }
-  const Store& store() const override { return *store_; }
+  const SourceStorage& storage() const override { return storage_; }
+  std::uint64_t stored_bytes_of(std::uint64_t) const override { return storage_.stored_bytes / size(); }
 
   Result<Extent> extent(std::uint64_t sample, std::size_t field) const override {
     const std::string_view cell = table_.cell(sample, places_[field].column);
@@ -119,6 +124,7 @@ class ManifestSource final : public Source {
     }
     Extent extent;
     extent.object = std::move(*object);
+    extent.store = store_.get();
     return extent;
   }
 
@@ -263,10 +269,26 @@ class ManifestSource final : public Source {
   std::vector<Place> places_;  // in the order of fields_
   std::size_t key_column_ = kNone;
   std::vector<std::string> classes_;
-  std::uint64_t fingerprint_ = 0, stored_bytes_ = 0;
+  SourceStorage storage_;
+  std::uint64_t fingerprint_ = 0;
 };
 
 }  // namespace
+
+bool is_manifest_name(std::string_view name) {
+  return std::ranges::any_of(std::array{".csv", ".tsv", ".jsonl", ".ndjson"},
+                             [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+Result<SourcePtr> open_manifest(OpenRequest request, const OpenOptions& options) {
+  if (request.paths.size() > 1)
+    return fail(ErrorCode::kInvalidArgument, "several manifests; join them, or mix them", {request.uri, -1, -1, -1});
+  const std::string path = absolute_path(request.paths.front());
+  std::string root = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
+  if (!options.root.empty())
+    root = is_remote(path) ? without_secrets(options.root) : absolute_path(options.root);
+  return open_manifest(std::move(request.store), request.uri, path, root, options);
+}
 
 Result<SourcePtr> open_manifest(std::shared_ptr<const Store> store, const std::string& uri,
                                 const std::string& path, const std::string& root,

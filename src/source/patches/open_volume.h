@@ -7,6 +7,7 @@
 
 #include "penstock/arrays.h"
 #include "source/chunked_array.h"
+#include "source/value_coding.h"
 
 namespace penstock {
 

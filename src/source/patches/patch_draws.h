@@ -12,6 +12,7 @@
 
 #include "penstock/arrays.h"
 #include "source/patches/place_sets.h"
+#include "source/sample_draws.h"
 
 namespace penstock {
 

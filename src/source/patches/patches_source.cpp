@@ -8,9 +8,13 @@
 #include "base/random.h"
 #include "penstock/arrays.h"
 #include "penstock/interruption.h"
+#include "source/array_box.h"
+#include "source/array_layout.h"
+#include "source/extent.h"
 #include "source/patches/open_volume.h"
-#include "store/http/http_url.h"
 #include "source/patches/patch_draws.h"
+#include "source/source_storage.h"
+#include "store/http/http_url.h"
 
 namespace penstock {
 namespace {
@@ -43,7 +47,7 @@ class PatchesSource final : public Source {
     }
     for (const ChunkedArrayPtr& array : volumes_.arrays()) {
       fingerprint_ = mix64(fingerprint_ ^ array->fingerprint());
-      stored_bytes_ += array->spec().bytes();
+      storage_.stored_bytes += array->spec().bytes();
     }
     for (const std::int64_t extent : volumes_.patch())
       fingerprint_ = mix64(fingerprint_ ^ static_cast<std::uint64_t>(extent));
@@ -53,12 +57,18 @@ class PatchesSource final : public Source {
       for (const std::uint64_t place : volume.kept) fingerprint_ = mix64(fingerprint_ ^ place);
     }
     fingerprint_ = mix64(fingerprint_ ^ volumes_.size());
+    storage_.arrays = volumes_.arrays();
+    // Neighbours of a grid share chunks; in a window of neighbours each of them still comes once.
+    storage_.unit_samples = 8;
+    storage_.shares_units = true;
   }
 
   Status draw_at_random(const PatchOptions& options) {
     auto draws = PatchDraws::make(volumes_, options);
     if (!draws) return std::unexpected(std::move(draws).error());
     draws_ = std::move(*draws);
+    storage_.unit_samples = 1;
+    storage_.suggested_window = kRegionsMixed;
     fingerprint_ = mix64(fingerprint_ ^ draws_->fingerprint());
     return {};
   }
@@ -92,9 +102,6 @@ class PatchesSource final : public Source {
       return static_cast<std::int64_t>(volumes_.number_of(volumes_.volume_of(sample)));
     return volumes_.origin_of(sample);
   }
-  std::span<const std::shared_ptr<const ChunkedArray>> chunked_arrays() const override {
-    return volumes_.arrays();
-  }
   void boxes(std::uint64_t sample, std::size_t field, std::vector<ArrayBox>& out) const override {
     const PatchVolume& volume = volumes_.volume_of(sample);
     const Shape origin = volumes_.origin_of(sample);
@@ -115,14 +122,9 @@ class PatchesSource final : public Source {
   }
 
   std::uint64_t fingerprint() const override { return fingerprint_; }
-  std::uint64_t stored_bytes() const override { return stored_bytes_; }
+  const SourceStorage& storage() const override { return storage_; }
   std::uint64_t stored_bytes_of(std::uint64_t) const override { return layouts_.front().spec.bytes(); }
-  // A grid's neighbours share chunks; in a window of neighbours they still come once each.
-  std::uint64_t unit_samples() const override { return draws_ ? 1 : 8; }
-  bool shares_units() const override { return true; }
-  std::uint64_t suggested_window() const override { return draws_ ? kRegionsMixed : 16; }
   const SampleDraws* draws() const override { return draws_.get(); }
-  const Store& store() const override { return volumes_.arrays().front()->store(); }
 
  private:
   std::string uri_;
@@ -130,7 +132,8 @@ class PatchesSource final : public Source {
   std::unique_ptr<const PatchDraws> draws_;
   std::vector<FieldInfo> fields_;
   std::vector<ArrayLayout> layouts_;  // image, label
-  std::uint64_t fingerprint_ = 0, stored_bytes_ = 0;
+  SourceStorage storage_;
+  std::uint64_t fingerprint_ = 0;
 };
 
 std::unexpected<Error> bad_option(std::string message) {

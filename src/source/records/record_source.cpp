@@ -4,7 +4,6 @@
 #include <deque>
 
 #include "base/limits.h"
-#include "source/extent_place.h"
 #include "source/records/started_read.h"
 
 namespace penstock {
@@ -45,22 +44,34 @@ void for_each_run(const RecordIndex& index, Function function) {
 RecordSource::RecordSource(std::shared_ptr<const Store> store, std::string uri, OpenedIndex opened)
     : index_(std::move(opened.index)),
       store_(std::move(store)),
-      uri_(std::move(uri)),
-      was_kept_(opened.was_kept) {
+      uri_(std::move(uri)) {
   for (const ShardInfo& shard : index_.shards())
     compressed_ = compressed_ || compression_of_name(shard.path) != Compression::kNone;
-  if (compressed_) cut_into_blocks();
+  storage_.stores = {store_};
+  storage_.stored_bytes = index_.stored_bytes();
+  storage_.index_was_saved = opened.was_kept;
+  storage_.shares_units = compressed_;
+  cut_into_units();
 }
 
-// One compressed shard makes them all streams: an order cannot treat some samples otherwise.
-void RecordSource::cut_into_blocks() {
-  for (const ShardInfo& shard : index_.shards())
-    streams_.push_back({shard.path, shard.version.modified_ns, shard.version.size, shard.checksums});
-  for_each_run(index_, [&](std::size_t shard, std::uint64_t, std::uint64_t last, std::uint64_t begin_byte,
+// One compressed shard makes all of them streams, because an order cannot treat some samples differently.
+void RecordSource::cut_into_units() {
+  if (compressed_)
+    for (const ShardInfo& shard : index_.shards())
+      storage_.streams.push_back(
+          {shard.path, shard.version.modified_ns, shard.version.size, shard.checksums, store_.get()});
+  auto units = std::make_shared<StorageUnits>();
+  for_each_run(index_, [&](std::size_t shard, std::uint64_t first, std::uint64_t last, std::uint64_t begin_byte,
                            std::uint64_t end_byte) {
-    blocks_.push_back({static_cast<std::uint32_t>(shard), begin_byte, end_byte});
+    units->first_sample.push_back(first);
+    if (!compressed_) return;
+    const auto stream = static_cast<std::uint32_t>(shard);
+    units->stream.push_back(stream);
+    storage_.blocks.push_back({stream, begin_byte, end_byte});
     block_ends_.push_back(last);
   });
+  units->first_sample.push_back(size());
+  storage_.units = std::move(units);
 }
 
 std::uint64_t RecordSource::stored_bytes_of(std::uint64_t sample) const {
@@ -69,23 +80,12 @@ std::uint64_t RecordSource::stored_bytes_of(std::uint64_t sample) const {
   return sum;
 }
 
-std::shared_ptr<const StorageUnits> RecordSource::units() const {
-  auto units = std::make_shared<StorageUnits>();
-  for_each_run(index_,
-               [&](std::size_t shard, std::uint64_t first, std::uint64_t, std::uint64_t, std::uint64_t) {
-                 units->first_sample.push_back(first);
-                 if (compressed_) units->stream.push_back(static_cast<std::uint32_t>(shard));
-               });
-  units->first_sample.push_back(size());
-  return units;
-}
-
 Extent RecordSource::extent_of(std::uint64_t sample, const RecordIndex::Member& member) const {
   const ShardInfo& shard = index_.shards()[index_.shard_of(sample)];
   std::int64_t block = -1;
   if (compressed_) block = std::ranges::upper_bound(block_ends_, sample) - block_ends_.begin();
   return {shard.path,         member.offset, member.length, shard.version.modified_ns,
-          shard.version.size, true,          block};
+          shard.version.size, true,          block,         store_.get()};
 }
 
 Result<RecordSource::ReadBytes> RecordSource::read(const Extent& extent) const {

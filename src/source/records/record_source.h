@@ -5,7 +5,10 @@
 
 #include "base/memory/opening_memory.h"
 #include "penstock/source.h"
+#include "source/extent.h"
 #include "source/index/shard_index.h"
+#include "source/opened_record.h"
+#include "source/source_storage.h"
 
 namespace penstock {
 
@@ -17,13 +20,8 @@ class RecordSource : public Source {
   const std::vector<FieldInfo>& fields() const override { return fields_; }
   std::string uri() const override { return uri_; }
   std::uint64_t fingerprint() const override { return index_.fingerprint(); }
-  std::uint64_t stored_bytes() const override { return index_.stored_bytes(); }
+  const SourceStorage& storage() const override { return storage_; }
   std::uint64_t stored_bytes_of(std::uint64_t sample) const override;
-  std::shared_ptr<const StorageUnits> units() const override;
-  const std::vector<StreamBlock>& blocks() const override { return blocks_; }
-  const std::vector<Stream>& streams() const override { return streams_; }
-  bool index_was_saved() const override { return was_kept_; }
-  const Store& store() const override { return *store_; }
 
  protected:
   Extent extent_of(std::uint64_t sample, const RecordIndex::Member& member) const;
@@ -42,15 +40,13 @@ class RecordSource : public Source {
   std::vector<FieldInfo> fields_;
 
  private:
-  void cut_into_blocks();
+  void cut_into_units();
 
   std::shared_ptr<const Store> store_;
   std::string uri_;
-  bool was_kept_ = false;
   bool compressed_ = false;
-  std::vector<StreamBlock> blocks_;
-  std::vector<std::uint64_t> block_ends_;  // the sample after each block's last
-  std::vector<Stream> streams_;
+  SourceStorage storage_;
+  std::vector<std::uint64_t> block_ends_;  // for each block, the sample after its last one
 };
 
 }  // namespace penstock

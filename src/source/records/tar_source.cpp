@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <unordered_map>
 
 #include "base/text/lower_case.h"
-#include "decode/image/image.h"
+#include "decode/image/image_formats.h"
 #include "decode/npz.h"
 #include "decode/text.h"
 #include "penstock/interruption.h"
-#include "source/extent_place.h"
+#include "source/array_layout.h"
 #include "source/field_kind.h"
 #include "source/records/record_source.h"
 #include "source/records/tar_scan.h"
@@ -147,7 +148,7 @@ class TarSource final : public RecordSource {
     return {};
   }
 
-  std::string kind() const override { return is_forward_only() ? "compressed tar shards" : "tar shards"; }
+  std::string kind() const override { return storage().is_forward_only() ? "compressed tar shards" : "tar shards"; }
   std::string key(std::uint64_t sample) const override { return std::string(index_.key(sample)); }
 
   Result<Extent> extent(std::uint64_t sample, std::size_t field) const override {
@@ -179,12 +180,12 @@ class TarSource final : public RecordSource {
   }
 
   Result<RecordValue> find_in_record(std::uint64_t, std::size_t field, const OpenedRecord& record,
-                                     const Room& room) const override {
+                                     const Allocate& allocate) const override {
     const auto& members = *static_cast<const std::vector<NpzMember>*>(record.contents.get());
     const auto found = std::ranges::lower_bound(members, places_[field].npz_name, {}, &NpzMember::name);
     if (found == members.end() || found->name != places_[field].npz_name)
       return fail(ErrorCode::kNotFound, fmt::format("the .npz has no array \"{}\"", places_[field].npz_name));
-    const auto file = room(found->size_bytes);
+    const auto file = allocate(found->size_bytes);
     if (!file) return std::unexpected(file.error());
     PENSTOCK_CHECK(unpack_npz(*found, *file));
     return RecordValue{*file, std::nullopt};
@@ -302,9 +303,19 @@ class TarSource final : public RecordSource {
 
 }  // namespace
 
+bool is_tar_name(std::string_view name) {
+  return std::ranges::any_of(std::array{".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"},
+                             [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
 Status scan_tar_shard(ForwardReader& reader, const std::string& path, ShardContents& out) {
   std::atomic<std::uint64_t> links{0};
   return scan_counting_links(reader, path, out, links);
+}
+
+Result<SourcePtr> open_tar(OpenRequest request, const OpenOptions& options) {
+  const ShardSet shards = shard_set(request, "tar");
+  return open_tar(std::move(request.store), shards, options);
 }
 
 Result<SourcePtr> open_tar(std::shared_ptr<const Store> store, const ShardSet& shards,

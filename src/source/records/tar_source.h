@@ -2,9 +2,12 @@
 #pragma once
 
 #include "source/index/shard_index.h"
+#include "source/source_formats.h"
 
 namespace penstock {
 
+bool is_tar_name(std::string_view name);
+Result<SourcePtr> open_tar(OpenRequest request, const OpenOptions& options);
 Result<SourcePtr> open_tar(std::shared_ptr<const Store> store, const ShardSet& shards,
                            const OpenOptions& options);
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -10,8 +12,8 @@
 #include "base/random.h"
 #include "decode/example.h"
 #include "decode/text.h"
-#include "source/extent_place.h"
 #include "source/field_kind.h"
+#include "source/index/shard_index.h"
 #include "source/records/record_source.h"
 #include "source/records/tfrecord_scan.h"
 
@@ -22,6 +24,18 @@ constexpr std::uint64_t kSamplesToLookAt = 64;
 constexpr std::uint64_t kStreamedToLookAt = 8;  // each from the shard's beginning
 constexpr std::size_t kMaxFeaturesListed = 1 << 16;
 constexpr std::uint64_t kBytesPerFeatureListed = 256;  // in memory, besides its name
+
+bool is_numbered_shard(std::string_view name) {
+  constexpr std::size_t kDigits = 5;
+  const auto cut_digits = [&] {
+    const std::size_t before = name.size();
+    while (!name.empty() && std::isdigit(static_cast<unsigned char>(name.back()))) name.remove_suffix(1);
+    return before - name.size() >= kDigits;
+  };
+  if (!cut_digits() || !name.ends_with("-of-")) return false;
+  name.remove_suffix(4);
+  return cut_digits() && name.ends_with('-');
+}
 
 Status scan_shard(ForwardReader& reader, const std::string& path, ShardContents& out) {
   out.field_names = {"record"};
@@ -98,10 +112,10 @@ Status write_json_list(const Feature& feature, Put put) {
 }
 
 // Measured first and written then: the text may be far longer than the record.
-Result<RecordValue> as_json_list(const Feature& feature, const Source::Room& room) {
+Result<RecordValue> as_json_list(const Feature& feature, const Source::Allocate& allocate) {
   std::size_t size = 0;
   PENSTOCK_CHECK(write_json_list(feature, [&](std::string_view piece) { size += piece.size(); }));
-  const auto memory = room(size);
+  const auto memory = allocate(size);
   if (!memory) return std::unexpected(memory.error());
   std::byte* at = memory->data();
   PENSTOCK_CHECK(write_json_list(feature, [&](std::string_view piece) {
@@ -121,12 +135,12 @@ class TFRecordSource final : public RecordSource {
     Features features;
     std::uint64_t looked_at = 0;
     std::optional<Error> first_error;
-    const std::uint64_t tries = std::min(size(), is_forward_only() ? kStreamedToLookAt : kSamplesToLookAt);
+    const std::uint64_t tries = std::min(size(), storage().is_forward_only() ? kStreamedToLookAt : kSamplesToLookAt);
     std::vector<std::uint64_t> samples;
     std::vector<Extent> extents;
     for (std::uint64_t i = 0; i < tries; ++i) {
       // Of compressed shards only the beginning can be had without reading all.
-      samples.push_back(is_forward_only() ? i : i * (size() / tries));
+      samples.push_back(storage().is_forward_only() ? i : i * (size() / tries));
       extents.push_back(extent_of(samples.back(), index_.member(samples.back(), 0)));
     }
     read_each(extents, [&](std::size_t i, const Result<ConstBytes>& stored) {
@@ -160,7 +174,7 @@ class TFRecordSource final : public RecordSource {
   }
 
   std::string kind() const override {
-    return is_forward_only() ? "compressed TFRecord shards" : "TFRecord shards";
+    return storage().is_forward_only() ? "compressed TFRecord shards" : "TFRecord shards";
   }
   std::string key(std::uint64_t sample) const override {
     const ShardInfo& shard = index_.shards()[index_.shard_of(sample)];
@@ -179,16 +193,16 @@ class TFRecordSource final : public RecordSource {
   }
 
   Result<RecordValue> find_in_record(std::uint64_t, std::size_t field, const OpenedRecord& record,
-                                     const Room& room) const override {
+                                     const Allocate& allocate) const override {
     const Place& place = places_[field];
     const auto feature = find_feature(record.bytes, place.info.name);
     if (!feature) return std::unexpected(feature.error());
     if (feature->type != FeatureType::kNone && feature->type != place.traits.type)
       return fail(ErrorCode::kShapeMismatch,
                   fmt::format("feature \"{}\" is of another type here than elsewhere", place.info.name));
-    if (feature->type == FeatureType::kInteger) return numbers<std::int64_t>(*feature, place, room);
-    if (feature->type == FeatureType::kFloat) return numbers<float>(*feature, place, room);
-    if (place.info.kind == FieldKind::kJson && !place.traits.always_one) return as_json_list(*feature, room);
+    if (feature->type == FeatureType::kInteger) return numbers<std::int64_t>(*feature, place, allocate);
+    if (feature->type == FeatureType::kFloat) return numbers<float>(*feature, place, allocate);
+    if (place.info.kind == FieldKind::kJson && !place.traits.always_one) return as_json_list(*feature, allocate);
     // A feature that is there but empty has no type on the wire.
     if (feature->values() == 0 && place.info.kind == FieldKind::kArray && place.traits.type != FeatureType::kBytes)
       return RecordValue{{},
@@ -206,7 +220,7 @@ class TFRecordSource final : public RecordSource {
     return RecordValue{value, place.elements};
   }
 
-  std::uint64_t reading(std::size_t field) const override {
+  std::uint64_t record_reading(std::size_t field) const override {
     const Place& place = places_[field];
     std::uint64_t hash = mix64(static_cast<std::uint64_t>(place.traits.type) << 8 |
                                static_cast<std::uint64_t>(place.traits.always_one));
@@ -281,7 +295,7 @@ class TFRecordSource final : public RecordSource {
 
   // One number, a list, or (a sequence whose steps have several values each) a table.
   template <typename T>
-  Result<RecordValue> numbers(const Feature& feature, const Place& place, const Room& room) const {
+  Result<RecordValue> numbers(const Feature& feature, const Place& place, const Allocate& allocate) const {
     const std::uint64_t count = feature.values();
     ArraySpec spec{std::is_same_v<T, float> ? DType::kFloat32 : DType::kInt64, {}};
     if (place.elements) {
@@ -303,7 +317,7 @@ class TFRecordSource final : public RecordSource {
       spec.shape = {static_cast<std::int64_t>(count)};
       if (count == 0) spec.shape = place.traits.shape_of_none();
     }
-    const auto memory = room(count * sizeof(T));
+    const auto memory = allocate(count * sizeof(T));
     if (!memory) return std::unexpected(memory.error());
     const std::span<T> out(reinterpret_cast<T*>(memory->data()), count);
     if constexpr (std::is_same_v<T, float>)
@@ -319,13 +333,19 @@ class TFRecordSource final : public RecordSource {
 
 }  // namespace
 
-Result<SourcePtr> open_tfrecord_shards(std::shared_ptr<const Store> store, const ShardSet& shards,
-                                       const OpenOptions& options) {
-  auto opened = open_shard_index(*store, shards, options, scan_shard);
+bool is_tfrecord_name(std::string_view name) {
+  return std::ranges::any_of(std::array{".tfrecord", ".tfrecords", ".tfrecord.gz", ".tfrecords.gz", ".tfrec"},
+                             [&](std::string_view ending) { return name.ends_with(ending); }) ||
+         is_numbered_shard(name);
+}
+
+Result<SourcePtr> open_tfrecord(OpenRequest request, const OpenOptions& options) {
+  const ShardSet shards = shard_set(request, "tfrecord");
+  auto opened = open_shard_index(*request.store, shards, options, scan_shard);
   if (!opened) return std::unexpected(std::move(opened).error());
   if (opened->index.size() == 0)
     return fail(ErrorCode::kNotFound, "no records in the file", {shards.uri, 0, 0, -1});
-  auto source = std::make_shared<TFRecordSource>(std::move(store), shards.uri, std::move(*opened),
+  auto source = std::make_shared<TFRecordSource>(std::move(request.store), shards.uri, std::move(*opened),
                                                  options.verify_checksums);
   PENSTOCK_CHECK(source->prepare(options));
   return source;

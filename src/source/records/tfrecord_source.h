@@ -1,11 +1,12 @@
-// TFRecord shards of tf.train.Example or SequenceExample; a field a feature.
+// TFRecord shards of tf.train.Example or SequenceExample. Each feature is one field.
 #pragma once
 
-#include "source/index/shard_index.h"
+#include "source/source_formats.h"
 
 namespace penstock {
 
-Result<SourcePtr> open_tfrecord_shards(std::shared_ptr<const Store> store, const ShardSet& shards,
-                                       const OpenOptions& options);
+// By the ending, or as TensorFlow's own scripts name shards: "train-00000-of-01024".
+bool is_tfrecord_name(std::string_view name);
+Result<SourcePtr> open_tfrecord(OpenRequest request, const OpenOptions& options);
 
 }  // namespace penstock

@@ -12,6 +12,7 @@
 #include "decode/tiff/tiff.h"
 #include "decode/tiff/tiff_axes.h"
 #include "penstock/interruption.h"
+#include "source/array_box.h"
 
 namespace penstock {
 namespace {

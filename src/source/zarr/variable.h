@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "penstock/arrays.h"
+#include "source/value_coding.h"
 #include "source/zarr/select.h"
 
 namespace penstock {

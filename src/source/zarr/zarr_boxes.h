@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "source/array_box.h"
 #include "source/zarr/variable.h"
 
 namespace penstock {

@@ -7,6 +7,7 @@
 
 #include "base/checked_math.h"
 #include "base/numbers/promotion.h"
+#include "source/array_box.h"
 
 namespace penstock {
 namespace {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "source/array_layout.h"
 #include "source/zarr/variable.h"
 
 namespace penstock {

@@ -13,6 +13,8 @@
 #include "base/random.h"
 #include "penstock/arrays.h"
 #include "penstock/interruption.h"
+#include "source/extent.h"
+#include "source/source_storage.h"
 #include "source/zarr/choose_variables.h"
 #include "source/zarr/time/gaps.h"
 #include "source/zarr/joined_stores.h"
@@ -40,21 +42,26 @@ Shape strides_of(const Shape& shape) {
 
 class ZarrSource final : public Source {
  public:
-  ZarrSource(std::shared_ptr<const Store> store, std::string uri, int version,
-             std::vector<Variable> variables)
-      : store_(std::move(store)),
-        uri_(std::move(uri)),
+  ZarrSource(std::string uri, int version, std::vector<Variable> variables)
+      : uri_(std::move(uri)),
         version_(version),
         variables_(std::move(variables)) {
     for (const Variable& variable : variables_) {
-      first_array_.push_back(arrays_.size());
-      for (const VariablePart& part : variable.parts) arrays_.push_back(part.data);
+      first_array_.push_back(storage_.arrays.size());
+      for (const VariablePart& part : variable.parts) storage_.arrays.push_back(part.data);
     }
   }
 
   // Fails where shapes do not go together. `coordinates` is null where there are none.
   Status build(const ZarrOptions& options, Coordinates* coordinates) {
     PENSTOCK_CHECK(find_samples(options, coordinates));
+    PENSTOCK_CHECK(add_fields(options));
+    storage_.stored_bytes = sample_bytes_ * size_;
+    storage_.shares_units = storage_.unit_samples > 1;
+    return {};
+  }
+
+  Status add_fields(const ZarrOptions& options) {
     const bool has_window = !options.history.empty() || !options.horizon.empty();
     const auto add_all = [&](const std::vector<std::int64_t>& steps, const std::string& ending) -> Status {
       if (!options.stack.empty()) {
@@ -84,17 +91,12 @@ class ZarrSource final : public Source {
     return fail(ErrorCode::kUnsupported, "made of chunks", {uri_, -1, -1, -1});
   }
   const ArrayLayout* array_layout(std::size_t field) const override { return &fields_[field].layout; }
-  std::span<const std::shared_ptr<const ChunkedArray>> chunked_arrays() const override { return arrays_; }
   void boxes(std::uint64_t sample, std::size_t field, std::vector<ArrayBox>& out) const override;
 
   std::uint64_t fingerprint() const override { return fingerprint_; }
-  std::uint64_t stored_bytes() const override { return sample_bytes_ * size_; }
+  const SourceStorage& storage() const override { return storage_; }
   std::uint64_t stored_bytes_of(std::uint64_t) const override { return sample_bytes_; }
-  std::shared_ptr<const StorageUnits> units() const override { return units_; }
-  std::uint64_t unit_samples() const override { return unit_samples_; }
-  bool shares_units() const override { return unit_samples_ > 1; }
   std::uint64_t windows_left_out() const override { return windows_left_out_; }
-  const Store& store() const override { return *store_; }
 
  private:
   Status find_samples(const ZarrOptions& options, Coordinates* coordinates);
@@ -107,18 +109,16 @@ class ZarrSource final : public Source {
   std::int64_t entry_of(std::uint64_t sample) const { return windows_.at(static_cast<std::int64_t>(sample)); }
   std::int64_t index_of(std::uint64_t sample) const { return entries_.at(entry_of(sample)); }
 
-  std::shared_ptr<const Store> store_;
   std::string uri_;
   int version_;
   std::vector<Variable> variables_;
-  std::vector<ChunkedArrayPtr> arrays_;   // those of the parts of a variable stand together
+  SourceStorage storage_;                 // the arrays of one variable follow one another
   std::vector<std::size_t> first_array_;  // of each variable
   std::vector<ZarrField> fields_;
   std::vector<FieldInfo> infos_;
   IndexRuns entries_;  // of the sample dimension, that samples are made of
   IndexRuns windows_;  // places among them, one after another: those that have their whole window are samples
-  std::uint64_t size_ = 0, sample_bytes_ = 0, fingerprint_ = 0, unit_samples_ = 1, windows_left_out_ = 0;
-  std::shared_ptr<const StorageUnits> units_;
+  std::uint64_t size_ = 0, sample_bytes_ = 0, fingerprint_ = 0, windows_left_out_ = 0;
 };
 
 Status ZarrSource::find_samples(const ZarrOptions& options, Coordinates* coordinates) {
@@ -251,8 +251,8 @@ void ZarrSource::find_units() {
   const bool is_one_run = entries_.runs().size() == 1;
   const std::int64_t step = is_one_run ? std::abs(entries_.runs().front().step) : 1;
   if (length <= step) return;
-  unit_samples_ = static_cast<std::uint64_t>(length / step);
-  if (size_ / unit_samples_ > kMaxUnitsListed) return;
+  storage_.unit_samples = static_cast<std::uint64_t>(length / step);
+  if (size_ / storage_.unit_samples > kMaxUnitsListed) return;
   auto units = std::make_shared<StorageUnits>();
   std::int64_t chunk_before = -1;  // where the chunk of the sample before begins
   for (std::uint64_t sample = 0; sample < size_;) {
@@ -272,8 +272,8 @@ void ZarrSource::find_units() {
   const std::size_t count = units->first_sample.size();
   units->first_sample.push_back(size_);
   // A list of entries may take no two from one chunk.
-  if (!is_one_run) unit_samples_ = std::max<std::uint64_t>(size_ / count, 1);
-  if (unit_samples_ > 1) units_ = std::move(units);
+  if (!is_one_run) storage_.unit_samples = std::max<std::uint64_t>(size_ / count, 1);
+  if (storage_.unit_samples > 1) storage_.units = std::move(units);
 }
 
 Status ZarrSource::add_field(std::string name, std::vector<std::size_t> variables,
@@ -358,7 +358,7 @@ Result<SourcePtr> open_zarr(const std::vector<std::string>& given, const ZarrOpt
   }
   PENSTOCK_CHECK(check_dimensions(options, variables, uri));
   const OpenedStore& first = stores->front();
-  auto source = std::make_shared<ZarrSource>(first.store, uri, first.node.version(), std::move(variables));
+  auto source = std::make_shared<ZarrSource>(uri, first.node.version(), std::move(variables));
   PENSTOCK_CHECK(source->build(options, known));
   PENSTOCK_CHECK(check_interruption(uri));
   return source;

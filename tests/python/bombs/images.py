@@ -373,3 +373,22 @@ def pnm_bombs(folder, random):
         size = b"%d %d" % (random.randrange(1, 70000), random.randrange(1, 70000))
         maker.image("claims", b"P%d %s 65535\n" % (random.randrange(1, 7), size) + b"7 " * random.randrange(200000))
     return maker.bombs
+
+
+def qoi_bombs(folder, random):
+    maker = ImageMaker("qoi", folder)
+    maker.ending = ".qoi"
+    end = bytes(7) + b"\1"
+
+    def qoi(width, height, data, channels=3):
+        return b"qoif" + struct.pack(">LLBB", width, height, channels, 0) + data + end
+
+    for width, height in ((13000, 13000), (65500, 2700), (2700, 65500), (4000, 4000), (2**32 - 1, 2**32 - 1), (1, 65500), (0, 9)):
+        for name, data in (("nothing", b""), ("runs", b"\xfd" * 400000), ("colours", b"\xfe\1\2\3" * 100000),
+                           ("seen", b"\7" * 400000), ("steps", b"\x80\0" * 200000)):
+            maker.image(f"{name}-{width}x{height}", qoi(width, height, data))
+    while len(maker.bombs) < 55:
+        body = bytearray(qoi(3000, 3000, b"\xfd" * random.randrange(150000)))
+        body[random.randrange(4, 60)] = random.randrange(256)
+        maker.image("damaged", bytes(body))
+    return maker.bombs

@@ -12,7 +12,7 @@ OrderSpec mixture(std::vector<std::uint64_t> sizes, std::vector<double> weights)
   OrderSpec spec;
   for (const std::uint64_t size : sizes) spec.samples += size;
   spec.shuffle = Shuffle::kFull;
-  spec.mixture = Source::Mixture{std::move(sizes), std::move(weights)};
+  spec.mixture = Mixture{std::move(sizes), std::move(weights)};
   return spec;
 }
 

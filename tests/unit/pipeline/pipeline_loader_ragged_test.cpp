@@ -8,6 +8,7 @@
 
 #include "penstock/loader.h"
 #include "source/records/tar_source.h"
+#include "source/source_storage.h"
 #include "store/memory_store.h"
 #include "support/make_npy.h"
 #include "support/make_tar.h"
@@ -194,8 +195,8 @@ TEST(RaggedLoader, an_epoch_left_early_gives_everything_back) {
 TEST(StreamedLoader, compressed_shards_come_once_and_in_the_same_order_for_all_threads) {
   const auto length_of = [](std::uint64_t n) { return 20'000 + n; };  // 160 kB: blocks of 26 samples
   const SourcePtr source = shards(400, 5, length_of, true);
-  ASSERT_TRUE(source->is_forward_only());
-  EXPECT_GT(source->blocks().size(), 10u);
+  ASSERT_TRUE(source->storage().is_forward_only());
+  EXPECT_GT(source->storage().blocks.size(), 10u);
   std::vector<std::vector<std::string>> orders;
   for (const unsigned threads : {1u, 2u, 5u}) {
     LoaderOptions options = options_for(Collate::kList, threads);

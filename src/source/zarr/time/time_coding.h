@@ -6,6 +6,7 @@
 #include <string>
 
 #include "penstock/source.h"
+#include "source/value_coding.h"
 #include "source/zarr/time/time_units.h"
 #include "source/zarr/metadata/zarr_node.h"
 

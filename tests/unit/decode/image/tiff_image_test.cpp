@@ -1,6 +1,7 @@
 // What a TIFF image may ask of libtiff. (Its pixels: tests/conformance/image_codec_test.cpp.)
 #include <gtest/gtest.h>
 
+#include "decode/image/image_formats.h"
 #include "support/decode_region.h"
 #include "support/make_tiff.h"
 

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "base/random.h"
+#include "decode/image/image_formats.h"
 #include "support/decode_region.h"
 
 namespace penstock {

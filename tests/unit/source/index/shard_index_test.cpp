@@ -6,6 +6,8 @@
 #include <fstream>
 
 #include "penstock/source.h"
+#include "source/extent.h"
+#include "source/source_storage.h"
 #include "store/file_store.h"
 #include "support/make_tar.h"
 #include "support/make_tfrecord.h"
@@ -48,10 +50,10 @@ TEST_F(ShardIndex, is_kept_and_used_again) {
   write_records("s1.tfrecord", 10, 15);
   const auto first = open();
   ASSERT_TRUE(first) << first.error().describe();
-  EXPECT_FALSE((*first)->index_was_saved());
+  EXPECT_FALSE((*first)->storage().index_was_saved);
   const auto second = open();
   ASSERT_TRUE(second);
-  EXPECT_TRUE((*second)->index_was_saved());
+  EXPECT_TRUE((*second)->storage().index_was_saved);
   EXPECT_EQ((*second)->size(), 15u);
   EXPECT_EQ((*second)->fingerprint(), (*first)->fingerprint());
   EXPECT_EQ((*second)->key(12), "s1.tfrecord:2");
@@ -94,10 +96,10 @@ TEST_F(ShardIndex, every_damaged_byte_of_the_kept_file_is_noticed_and_mended) {
     warnings_.clear();
     const auto source = open();
     ASSERT_TRUE(source) << source.error().describe();
-    EXPECT_FALSE((*source)->index_was_saved()) << "byte " << at;
+    EXPECT_FALSE((*source)->storage().index_was_saved) << "byte " << at;
     EXPECT_EQ(warnings_.size(), 1u) << "byte " << at;
     EXPECT_EQ((*source)->fingerprint(), (*good)->fingerprint());
-    ASSERT_TRUE((*open())->index_was_saved());
+    ASSERT_TRUE((*open())->storage().index_was_saved);
   }
 }
 

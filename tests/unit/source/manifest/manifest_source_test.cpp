@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "source/extent.h"
 #include "store/memory_store.h"
 #include "support/text_bytes.h"
 

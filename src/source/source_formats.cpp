@@ -1,0 +1,77 @@
+#include "source/source_formats.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/text/lower_case.h"
+#include "penstock/arrays.h"
+#include "source/files/file_list.h"
+#include "source/files/npy_source.h"
+#include "source/manifest/manifest_source.h"
+#include "source/records/tar_source.h"
+#include "source/records/tfrecord_source.h"
+#include "source/zarr/metadata/zarr_node.h"
+
+namespace penstock {
+namespace {
+
+Result<SourcePtr> open_zarr_folder(OpenRequest request, const OpenOptions& options) {
+  ZarrOptions zarr;
+  zarr.headers = options.headers;
+  return open_zarr(request.given, zarr);
+}
+
+}  // namespace
+
+std::span<const SourceFormat> source_formats() {
+  using Unit = SourceFormat::Unit;
+  static const std::vector<SourceFormat> formats = {
+      {"images", "image files and folders of images", Unit::kSample, false, is_image_name, nullptr, open_image_files},
+      {"npy", ".npy files", Unit::kSample, true, is_npy_name, nullptr, open_npy_files},
+      {"tar", ".tar shards", Unit::kShard, true, is_tar_name, nullptr, open_tar},
+      {"tfrecord", ".tfrecord shards", Unit::kShard, true, is_tfrecord_name, nullptr, open_tfrecord},
+      {"manifest", ".csv and .jsonl manifests", Unit::kObject, true, is_manifest_name, nullptr, open_manifest},
+      {"zarr", "Zarr stores", Unit::kFolder, true, nullptr, is_zarr, open_zarr_folder},
+  };
+  return formats;
+}
+
+const SourceFormat* source_format_named(std::string_view name) {
+  const auto found = std::ranges::find(source_formats(), name, &SourceFormat::name);
+  return found == source_formats().end() ? nullptr : &*found;
+}
+
+const SourceFormat* source_format_of(const std::string& path) {
+  const std::string name = lower_case(std::filesystem::path(path).filename().string());
+  for (const SourceFormat& format : source_formats())
+    if (format.has_name != nullptr && format.has_name(name)) return &format;
+  return nullptr;
+}
+
+Result<const SourceFormat*> source_format_of_folder(const Store& store, const std::string& path) {
+  for (const SourceFormat& format : source_formats()) {
+    if (format.is_folder == nullptr) continue;
+    const auto is_here = format.is_folder(store, path);
+    if (!is_here) return std::unexpected(is_here.error());
+    if (*is_here) return &format;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> source_format_names() {
+  std::vector<std::string> names;
+  for (const SourceFormat& format : source_formats()) names.emplace_back(format.name);
+  return names;
+}
+
+std::string describe_source_formats(bool only_of_urls) {
+  std::vector<std::string_view> descriptions;
+  for (const SourceFormat& format : source_formats())
+    if (format.reads_urls || !only_of_urls) descriptions.push_back(format.description);
+  return fmt::format("{}", fmt::join(descriptions, ", "));
+}
+
+}  // namespace penstock
