@@ -75,10 +75,14 @@ TEST_F(ReadAheadTest, what_was_read_is_handed_over_once) {
   ASSERT_EQ(store.reads.size(), 1u);
   store.answer(0);
   EXPECT_EQ(ledger->used(), kReadBytes);
-  const auto got = ahead->take(read_of(0));
+  Extent extent;
+  extent.object = "object";
+  extent.length = kReadBytes;
+  extent.shared_object = true;
+  const auto got = ahead->take(0, extent);
   ASSERT_TRUE(got && *got);
   EXPECT_EQ((*got)->bytes.size(), kReadBytes);
-  EXPECT_FALSE(ahead->take(read_of(0)));
+  EXPECT_FALSE(ahead->take(0, extent));
 }
 
 TEST_F(ReadAheadTest, a_read_is_started_when_the_one_before_it_was_answered) {
