@@ -91,10 +91,12 @@ Status expand_wildcards(const Store& store, std::string prefix, std::string_view
     if (!entries) return std::unexpected(entries.error());
     for (const FolderEntry& entry : *entries) {
       if (fnmatch(level.c_str(), entry.name.c_str(), FNM_PERIOD) != 0) continue;
-      if (slashes.empty()) {
-        out.push_back(prefix + entry.name);
-      } else if (entry.is_folder) {
-        PENSTOCK_CHECK(expand_wildcards(store, prefix + entry.name + slashes, pattern, out));
+      if (!slashes.empty() && !entry.is_folder) continue;
+      std::string matched = prefix + entry.name + slashes;
+      if (pattern.empty()) {
+        out.push_back(std::move(matched));
+      } else {
+        PENSTOCK_CHECK(expand_wildcards(store, std::move(matched), pattern, out));
       }
     }
     return {};
