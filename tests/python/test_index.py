@@ -17,7 +17,7 @@ def kept_files():
 
 
 def was_kept(source):
-    return source._handle.index_was_kept()
+    return source._handle.index_was_saved()
 
 
 def count(folder, **options):

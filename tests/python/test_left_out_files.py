@@ -50,7 +50,7 @@ def test_left_out_files_are_counted_and_named_in_one_warning(mixed, caplog):
 def test_a_kept_index_tells_it_again(mixed, caplog):
     first = warnings_of(caplog, mixed)[1]
     source, again = warnings_of(caplog, mixed)
-    assert source._handle.index_was_kept()
+    assert source._handle.index_was_saved()
     assert again == first
 
 
@@ -105,5 +105,5 @@ def test_an_index_of_an_older_version_is_made_anew_without_a_word(mixed, caplog,
             older = b"PENSTIX1" + file.read_bytes()[8:-4]
             file.write_bytes(older + struct.pack("<I", crc32c(older)))
     source, messages = warnings_of(caplog, mixed)
-    assert not source._handle.index_was_kept()
+    assert not source._handle.index_was_saved()
     assert len(messages) == 1 and "damaged" not in messages[0]

@@ -43,8 +43,8 @@ def test_lists_may_have_patterns_and_folders_of_shards(tmp_path):
 
 def test_an_index_of_a_list_is_kept_for_that_order_only(tmp_path):
     paths = shards(tmp_path, 2, 3)
-    assert not ps.Tar(paths)._handle.index_was_kept()
-    assert ps.Tar(paths)._handle.index_was_kept()
+    assert not ps.Tar(paths)._handle.index_was_saved()
+    assert ps.Tar(paths)._handle.index_was_saved()
     assert read_numbers(ps.Tar(paths[::-1])) != read_numbers(ps.Tar(paths))
 
 

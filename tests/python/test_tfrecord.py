@@ -333,8 +333,8 @@ def test_empty_shards_among_others_are_no_trouble(tmp_path):
 
 
 def test_the_second_opening_uses_the_kept_index(pictures):
-    assert not ps.TFRecord(pictures)._handle.index_was_kept()
-    assert ps.TFRecord(pictures)._handle.index_was_kept() and read_numbers(pictures, "label") == list(range(12))
+    assert not ps.TFRecord(pictures)._handle.index_was_saved()
+    assert ps.TFRecord(pictures)._handle.index_was_saved() and read_numbers(pictures, "label") == list(range(12))
 
 
 @pytest.mark.parametrize("shuffle", [True, "window"])
