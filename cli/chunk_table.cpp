@@ -8,6 +8,7 @@
 #include <set>
 
 #include "format.h"
+#include "source/array_box.h"
 #include "source/chunked_array.h"
 #include "source/source_storage.h"
 #include "source/zarr/metadata/metadata_object.h"

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "source/array_layout.h"
+#include "source/extent.h"
 #include "store/file_store.h"
 #include "store/memory_store.h"
 #include "support/make_tar.h"
