@@ -25,7 +25,7 @@ std::vector<std::vector<Transform>> programs() {
       {CenterCrop{25, 27}, RandomResizedCrop{14, 12, 0.3, 0.9}, RandomHorizontalFlip{}},
       {RandomResizedCrop{14, 12}, RandomHorizontalFlip{}, kNormalize},
       {RandomResizedCrop{50, 44, 0.1, 0.5, 0.7, 1.4, Interpolation::kBicubic},
-       ColorJitter{{0.5, 1.5}, {}, {}, {}}},
+       ColorJitter{.brightness = {0.5, 1.5}}},
       {RandomCrop{20, 20}, Pad{1, 2, 3, 4, 7}, RandomRot90{}},
       {RandomHorizontalFlip{}, Resize{20, 20}},
       {ColorJitter{{0.5, 1.5}, {0.5, 1.5}, {0.5, 1.5}, {-0.2, 0.2}}, kNormalize},

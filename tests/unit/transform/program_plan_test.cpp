@@ -29,7 +29,7 @@ ProgramPlan plan_of(const std::vector<Transform>& steps, std::uint64_t position 
 
 TEST(ProgramPlan, holds_every_draw_before_a_pixel_exists) {
   const std::vector<Transform> steps = {RandomResizedCrop{24, 20}, RandomHorizontalFlip{},
-                                        ColorJitter{{0.5, 1.5}, {}, {}, {}}, RandomRot90{}, Pad{1, 1, 1, 1, 0},
+                                        ColorJitter{.brightness = {0.5, 1.5}}, RandomRot90{}, Pad{1, 1, 1, 1, 0},
                                         RandomCrop{18, 18}, RandomErasing{}};
   const ProgramPlan plan = plan_of(steps);
   EXPECT_EQ(plan.end_op(), steps.size());
@@ -84,7 +84,7 @@ TEST(ProgramPlan, says_what_must_be_decoded) {
 }
 
 TEST(ProgramPlan, is_as_good_in_used_memory_as_in_new) {
-  const auto program = Program::compile({RandomResizedCrop{9, 9}, ColorJitter{{0.5, 1.5}, {}, {}, {}}}, {});
+  const auto program = Program::compile({RandomResizedCrop{9, 9}, ColorJitter{.brightness = {0.5, 1.5}}}, {});
   ProgramPlan used;
   for (std::uint64_t position = 0; position < 4; ++position) {
     ProgramPlan fresh;

@@ -113,7 +113,9 @@ TEST(RandomErasing, behind_normalize_erases_normalized_values) {
   for (int i = 0; i < kWidth * kHeight * 3; ++i) {
     const float value = image->as<float>()[i];
     erased += value == -3.5f;
-    if (value != -3.5f) ASSERT_NEAR(value, (100 / 255.0 - 0.5) / 0.5, 1e-5);
+    if (value != -3.5f) {
+      ASSERT_NEAR(value, (100 / 255.0 - 0.5) / 0.5, 1e-5);
+    }
   }
   EXPECT_NEAR(erased, 0.2 * kWidth * kHeight * 3, 150);
 }
