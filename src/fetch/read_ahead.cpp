@@ -4,6 +4,8 @@
 #include <functional>
 #include <numeric>
 
+#include "source/extent.h"
+
 namespace penstock {
 namespace {
 
