@@ -8,6 +8,7 @@
 #include <functional>
 #include <thread>
 
+#include "source/extent.h"
 #include "source/files/npy_source.h"
 #include "store/memory_store.h"
 #include "support/make_npy.h"
@@ -24,26 +25,29 @@ ObjectRead read_of(std::uint64_t number) {
 // Answers reads when the test says so, and keeps the functions that it called.
 class SlowStore final : public Store {
  public:
-  std::size_t reads_ahead() const override { return 1; }
-  std::size_t urgent_reads() const override { return 1; }
-  void start_read(ObjectRead wanted, Room room, std::stop_token stop, Done done) const override {
-    reads.push_back({std::move(wanted), std::move(room), std::move(stop), std::move(done)});
+  using Store::list;
+
+  StoreTraits traits() const override { return {.reads_ahead = 1, .urgent_reads = 1}; }
+  void start_read(ObjectRead wanted, Allocate allocate, std::stop_token stop, Done done) const override {
+    reads.push_back({std::move(wanted), std::move(allocate), std::move(stop), std::move(done)});
     if (on_start) on_start(reads.size() - 1);
   }
   Result<std::unique_ptr<Object>> open(const std::string&) const override { return unexpected_call(); }
   Result<ObjectVersion> stat(const std::string&) const override { return unexpected_call(); }
-  Result<std::vector<FolderEntry>> list(const std::string&) const override { return unexpected_call(); }
+  Result<std::vector<FolderEntry>> list(const std::string&, const ListOptions&) const override {
+    return unexpected_call();
+  }
 
   void answer(std::size_t number) const {
     const Read& read = reads[number];
-    const auto memory = read.room(read.wanted.range.length);
+    const auto memory = read.allocate(read.wanted.range.length);
     ASSERT_TRUE(memory);
     read.done(ObjectBytes{*memory, read.wanted.range.offset, {}});
   }
 
   struct Read {
     ObjectRead wanted;
-    Room room;
+    Allocate allocate;
     std::stop_token stop;
     Done done;
   };

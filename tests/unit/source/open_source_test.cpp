@@ -6,7 +6,10 @@
 #include <cmath>
 
 #include "penstock/source.h"
+#include "source/array_layout.h"
+#include "source/extent.h"
 #include "source/index/saved_index.h"
+#include "source/source_storage.h"
 #include "support/encode_images.h"
 #include "support/make_npy.h"
 #include "support/temporary_folder.h"
@@ -56,12 +59,12 @@ TEST_F(OpenSource, a_flat_folder_has_no_labels) {
 
 TEST_F(OpenSource, a_kept_index_is_used_until_a_file_appears) {
   folder_.write("d/1.png", picture());
-  EXPECT_FALSE((*open_source(folder_ / "d", options()))->index_was_saved());
-  EXPECT_TRUE((*open_source(folder_ / "d", options()))->index_was_saved());
+  EXPECT_FALSE((*open_source(folder_ / "d", options()))->storage().index_was_saved);
+  EXPECT_TRUE((*open_source(folder_ / "d", options()))->storage().index_was_saved);
   usleep(20'000);
   folder_.write("d/2.png", picture());
   const auto again = open_source(folder_ / "d", options());
-  EXPECT_FALSE((*again)->index_was_saved());
+  EXPECT_FALSE((*again)->storage().index_was_saved);
   EXPECT_EQ((*again)->size(), 2u);
 }
 
@@ -75,7 +78,7 @@ TEST_F(OpenSource, a_damaged_kept_index_is_made_anew_with_a_warning) {
   ASSERT_TRUE(source);
   EXPECT_EQ((*source)->size(), 1u);
   EXPECT_EQ(warnings_.size(), 1u);
-  EXPECT_TRUE((*open_source(folder_ / "d", options()))->index_was_saved()) << "and kept again";
+  EXPECT_TRUE((*open_source(folder_ / "d", options()))->storage().index_was_saved) << "and kept again";
 }
 
 TEST_F(OpenSource, a_cache_that_cannot_be_written_is_no_error) {
@@ -167,7 +170,7 @@ TEST_F(OpenSource, huge_shape_products_do_not_make_phantom_samples) {
   const auto path = folder_.write("huge.npy", npy_with_header(npy_dict("<f4", {std::int64_t{1} << 59, 0})));
   const auto source = open_source(path, options());
   if (source) {
-    EXPECT_EQ((*source)->stored_bytes(), std::filesystem::file_size(path));
+    EXPECT_EQ((*source)->storage().stored_bytes, std::filesystem::file_size(path));
   }
 }
 
