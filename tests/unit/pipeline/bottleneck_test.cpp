@@ -33,6 +33,8 @@ TEST(BottleneckTest, is_memory_where_chunks_are_decoded_again_and_again) {
   LoaderStats stats = stats_of(6, 1, 9);
   stats.chunks.decoded = 30;
   stats.chunks.distinct = 10;
+  stats.chunks.decoded_bytes = 3000;
+  stats.chunks.distinct_bytes = 1000;
   EXPECT_EQ(find_bottleneck(stats), "memory");
   stats.chunks.decoded = 10;
   EXPECT_EQ(find_bottleneck(stats), "decode");

@@ -158,8 +158,10 @@ TEST(VisitSamples, only_the_fields_asked_for_are_made) {
 TEST(VisitSamples, a_file_that_has_gone_is_bad_and_the_others_are_shown) {
   const auto clean = store_of_pictures(6);
   auto less = std::make_shared<MemoryStore>();
-  for (const char* name : {"data/a/0.jpg", "data/b/1.png", "data/a/2.png", "data/b/3.jpg", "data/b/5.png"})
+  for (const char* name : {"data/a/0.jpg", "data/b/1.png", "data/a/2.png", "data/b/3.jpg"})
     less->put(name, *read_all(*clean, name, 1 << 20));
+  less->put("elsewhere", {});  // versions count writes: the file after the one that has gone keeps its version
+  less->put("data/b/5.png", *read_all(*clean, "data/b/5.png", 1 << 20));
   const auto source = folder_source(less, *clean);
   ASSERT_TRUE(source);
   Shown shown;
