@@ -19,9 +19,9 @@ def warnings(caplog):
 
 def test_the_second_opening_uses_the_kept_index(tmp_path, caplog):
     pattern = write_number_shards(tmp_path, 2, 5)
-    assert not ps.Tar(pattern)._handle.index_was_kept() and len(index_files()) == 1
+    assert not ps.Tar(pattern)._handle.index_was_saved() and len(index_files()) == 1
     again = ps.Tar(pattern)
-    assert again._handle.index_was_kept() and len(again) == 10 and again.key(7) == "000007"
+    assert again._handle.index_was_saved() and len(again) == 10 and again.key(7) == "000007"
     assert read_numbers(again) == list(range(10)) and warnings(caplog) == []
 
 
@@ -37,7 +37,7 @@ def test_a_changed_shard_is_indexed_anew_with_one_warning(tmp_path, caplog):
     write_tar(tmp_path / "part-001.tar", number_samples(50, 6))
     assert read_numbers(ps.Tar(pattern)) == [0, 1, 2, 3, 4, 50, 51, 52, 53, 54, 55]
     assert len(warnings(caplog)) == 1 and "changed" in warnings(caplog)[0]
-    assert ps.Tar(pattern)._handle.index_was_kept() and len(warnings(caplog)) == 1
+    assert ps.Tar(pattern)._handle.index_was_saved() and len(warnings(caplog)) == 1
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "empty", "noise"])
@@ -51,7 +51,7 @@ def test_a_damaged_index_is_made_anew_with_one_warning(tmp_path, caplog, damage)
     path.write_bytes({"flip": data, "cut": data[:-9], "empty": b"", "noise": os.urandom(300)}[damage])
     assert read_numbers(ps.Tar(pattern)) == list(range(10))
     assert len(warnings(caplog)) == 1 and "damaged" in warnings(caplog)[0]
-    assert ps.Tar(pattern)._handle.index_was_kept() and len(warnings(caplog)) == 1
+    assert ps.Tar(pattern)._handle.index_was_saved() and len(warnings(caplog)) == 1
 
 
 def test_an_added_and_a_removed_shard_are_noticed(tmp_path, caplog):
