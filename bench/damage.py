@@ -158,13 +158,14 @@ def version_of(python, package):
 
 def page(columns, missing, versions, sweep):
     lines = ["# Damaged files", "",
-             "Written by `bench/damage.py`, which makes the files, damages them, runs the loaders and prints what",
-             "stands here: `.bench/venv/bin/python bench/damage.py` after `make bench`.", "",
-             f"{damage_files.COUNT} samples of {damage_files.PAYLOAD} random bytes and a number; each damage at samples "
+             "`bench/damage.py` writes this page: it makes the files, damages them, runs the loaders and prints the",
+             "results. Run `.bench/venv/bin/python bench/damage.py` after `make bench`.", "",
+             f"Each file has {damage_files.COUNT} samples of {damage_files.PAYLOAD} random bytes and a number; "
+             f"each damage is done at samples "
              f"{', '.join(map(str, damage_files.POSITIONS))}.",
-             "Every loader has its defaults and meets the file as it is (DALI's index is made from it). *Silent*: the",
-             "epoch ended without an error and with fewer samples. *Wrong bytes*: a sample came that never was,",
-             "or half of one. *All right*: all samples came, with their bytes. *Crash*: the process ended by a signal.",
+             "Every loader has its defaults and reads the damaged file as it is (DALI's index is made from it). *Silent*: the",
+             "epoch ended without an error and with fewer samples. *Wrong bytes*: the loader delivered a sample that was never",
+             "written, or half of one. *All right*: all samples came, with their bytes. *Crash*: the process ended by a signal.",
              "An error *names the file and offset* if its message has the file's name and a number within the damaged",
              "stretch.", "", ", ".join(f"{name} {version}" for name, version in versions.items()) + ".", "",
              "| damage | " + " | ".join(column.title for column, _ in columns) + " |",
@@ -175,18 +176,18 @@ def page(columns, missing, versions, sweep):
     silent = [sum(said.startswith("**") or "wrong bytes" in said for outcomes in results.values() for said in outcomes)
               for _, results in columns]
     lines.append("| **silent or wrong, of all** | " + " | ".join(f"{s} of {t}" for s, t in zip(silent, total)) + " |")
-    lines += ["", "Where a format has no checksum, nobody can notice a flipped bit in the data of a member: Penstock",
-              "does for PNG and NPZ members, which carry their own."]
+    lines += ["", "Where a format has no checksum, nobody can notice a flipped bit in the data of a member. Penstock",
+              "notices it in PNG and NPZ members, which carry checksums of their own."]
     for column, why in missing:
         lines.append(f"\nLeft out: {column.title} ({why}).")
     if sweep:
         lines += ["", "## Penstock's own sweep", "",
-                  "`PENSTOCK_DAMAGE=all faults --gtest_filter=SlowDamageSweep.*`: cuts, flipped bits, zeroed and swapped pages all over a file",
-                  "of 20 samples; every case opens the file, loads an epoch and compares every byte. *Rot*: the file",
-                  "changes under a kept index, with its size and time as they were.", "",
-                  "What stays silent has no checksum to tell: data of plain tar members (PNG and NPZ carry their own), zeros that run into",
-                  "a tar's end marker, letters and digits of tables and of Zarr metadata, numbers and the byte order of an .npy file, a",
-                  "table or (without an index from before) a TFRecord file cut between two samples.", "",
+                  "`PENSTOCK_DAMAGE=all faults --gtest_filter=SlowDamageSweep.*` makes cuts, flipped bits, zeroed and swapped pages all over a",
+                  "file of 20 samples. Every case opens the file, loads an epoch and compares every byte. *Rot*: the file",
+                  "changes under a kept index, and its size and time stay as they were.", "",
+                  "Damage stays silent where no checksum covers it: data of plain tar members (PNG and NPZ carry their own), zeros that run",
+                  "into a tar's end marker, letters and digits of tables and of Zarr metadata, numbers and the byte order of an .npy file,",
+                  "and a table or (without an index from before) a TFRecord file that is cut between two samples.", "",
                   "| format | cases | noticed at open | noticed at a sample | harmless | silent |",
                   "|---|---|---|---|---|---|"]
         for row in sweep:
