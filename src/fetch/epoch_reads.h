@@ -1,5 +1,5 @@
-// What the epochs under way read through: each has its own place in compressed shards and its own reads
-// ahead, within one division of the memory for them.
+// What the epochs in progress read through. Each has its own position in compressed shards and its own reads ahead,
+// within one division of the memory for them.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace penstock {
 
-// Of one epoch.
+// What one epoch reads through. Thread-safe after start(), but for end().
 struct EpochReads {
   std::unique_ptr<StreamBlocks> streams;  // where the source is forward-only
   std::unique_ptr<Lookahead> lookahead;     // where samples share chunks, or are read ahead
@@ -23,12 +23,12 @@ struct EpochReads {
 
   SharedReads shared() const { return {streams.get(), lookahead.get(), cache, epoch}; }
   void start(std::shared_ptr<const EpochOrder> order, const RankSlice& slice);
-  // A batch begins to be made; it is delivered, or given up.
+  // A batch begins to be made; close_batch() when it is delivered or given up.
   void open_batch(const PositionRange& range, BatchContents& contents);
   void close_batch(const PositionRange& range);
-  // Breaks off what workers wait for.
+  // Breaks off the reads that workers wait for.
   void interrupt();
-  // No sample is wanted or worked on any more.
+  // Ends the epoch: no worker is at one of its samples any more.
   void end();
 };
 

@@ -1,8 +1,8 @@
-// Walks ahead of the workers: which chunks and byte ranges the coming samples need.
+// Walks through the order ahead of the workers, to find which chunks and byte ranges the next samples need.
 //
-// The order is known, so what is needed soon is known too: chunks are kept for it (chunk_shelf.h),
-// and, where the store answers many reads at a time, read for it (read_ahead.h). Each epoch under way has
-// one of its own; all of them share the decoded chunks. Thread-safe.
+// Decoded chunks are kept for them (chunks/decoded_chunk_cache.h), and where the store answers many reads at a time
+// their bytes are read before a worker asks (read_ahead.h). Each epoch in progress has a Lookahead of its own; all of
+// them share the decoded chunks. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -75,23 +75,22 @@ struct LookaheadMemory {
 
 class Lookahead {
  public:
-  // `fields`: of the source, those that are asked for. `cache`: what it has is not read ahead; may be
-  // nullptr.
+  // `fields` are those of the source that are asked for. What `cache` has is not read ahead; it may be nullptr.
   Lookahead(const Source& source, std::vector<std::size_t> fields, std::shared_ptr<LookaheadMemory> memory,
            const LookaheadPlan& plan, const SampleCache* cache);
   ~Lookahead();
 
   void start(std::shared_ptr<const EpochOrder> order, const RankSlice& slice);
-  // Whoever waits for a read gets an error: nobody wants the samples any more.
+  // Workers that wait for a read get an error: nobody wants the samples any more.
   void interrupt();
-  // No sample of the epoch is wanted or worked on any more.
+  // Ends the epoch: no worker is at one of its samples any more.
   void end();
-  // So many epochs read ahead, each within its share of the memory for it.
+  // Divides the memory for reading ahead among so many epochs.
   void divide_among(std::size_t epochs);
 
-  // The batch of these positions is in the making: its samples may be handed chunks.
+  // The batch of these positions is in the making: chunks may be copied to its samples.
   void open_batch(const PositionRange& range, BatchContents& contents);
-  // It is delivered, or given up. Waits until nothing is being handed to it.
+  // The batch is delivered, or given up. Waits until no chunk is being copied to it.
   void close_batch(const PositionRange& range);
 
   // A sample of an open batch. The batch stays open as long as this exists.
@@ -119,13 +118,14 @@ class Lookahead {
   std::unique_ptr<OpenPlace> find_open(const SampleUse& use);
   const std::shared_ptr<Area>& open_area() const { return memory_->open; }
 
-  // A worker begins with a sample: looks some samples further ahead.
+  // Called when a worker begins with a sample. Looks some samples further ahead.
   void extend();
-  // It is done with it. `chunks`: all that it needs; none where it failed before that was known.
+  // Called when a worker is done with a sample. `chunks` are all that it needs; none where it failed before they were
+  // known.
   void finish(std::uint64_t position, std::span<const ChunkId> chunks);
 
   DecodedChunkCache& decoded_chunks() { return memory_->decoded_chunks; }
-  // The sample at this position, as the shelf knows it.
+  // The sample at this position, as the decoded chunk cache knows it.
   SampleUse use_at(std::uint64_t position) const { return {first_due_ + position - first_position_, walk_}; }
   ReadAhead* ahead() { return ahead_.get(); }  // nullptr: the store is as well read on the spot
   ChunkCounters& counters() { return memory_->counters; }

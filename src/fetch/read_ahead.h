@@ -1,9 +1,8 @@
-// Reads what the coming samples need before they need it, where a store answers many reads at a
-// time (HTTP): as many as the store wants under way, in the order of need, joined where they stand
-// close together.
+// Reads bytes before their samples need them, where a store answers many reads at a time (HTTP): as many as the store
+// wants in flight, in the order of need, joined where they lie close together.
 //
-// What was read waits, within its share of the budget, until a worker takes it. Whatever was not
-// read ahead (no room, a stand-in sample) the worker reads by itself, so nobody waits for memory.
+// What was read waits, within its share of the memory budget, until a worker takes it. A worker reads by itself what
+// was not read ahead (no memory was left, or the sample is a stand-in), so nobody waits for memory.
 // Thread-safe.
 #pragma once
 

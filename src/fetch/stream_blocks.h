@@ -1,13 +1,13 @@
 // Blocks of compressed shards, decompressed once and shared by the workers.
 //
-// A shard is read forward by one decoder. A block is kept until newer ones need its memory: the order
-// of a forward-only source visits blocks in windows, so what was used longest ago is not needed
-// again, if all blocks that are worked on at one time fit (plan_streams). Going back (a stand-in for a
-// bad sample) begins the shard anew: slow, never wrong.
+// One decoder reads a shard forward. A block stays in memory until newer ones need the space: the order of a
+// forward-only source visits blocks in windows, so the least recently used block is not needed again if all blocks that
+// are in use at one time fit (plan_streams). Going back, for a stand-in for a bad sample, begins the shard again: that
+// is slow, but never wrong.
 //
-// A block that a worker holds is not given up. Whoever finds all memory held waits for it: a worker
-// holds one block at a time and asks for none while it does, so there is always one that goes on.
-// Each epoch under way has one of its own, because it is at another place of the shards. Thread-safe;
+// A block that a worker holds is not evicted. A worker that finds all memory held waits. A worker holds one block at a
+// time and asks for none while it does, so at least one worker can always go on.
+// Each epoch in progress has its own StreamBlocks, because it is at another position of the shards. Thread-safe; it
 // outlives its blocks.
 #pragma once
 

@@ -39,7 +39,7 @@ std::uint64_t wanted_chunk_scratch(const BudgetRequest& request) {
 
 Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
   const std::uint64_t threads = request.threads;
-  const std::uint64_t shared = std::min(request.shared_bytes, request.budget_bytes);
+  const std::uint64_t shared = std::min(request.shared_bytes + request.in_flight_bytes, request.budget_bytes);
   const std::uint64_t budget = request.budget_bytes - shared;
   const std::uint64_t variable = variable_area(request);
   const std::uint64_t needed = least_budget(request);
@@ -53,6 +53,7 @@ Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
                     (threads * request.least_share_bytes + request.chunk_scratch_bytes) / kMiB,
                     (needed + shared) / kMiB + 1));
   BudgetPlan plan;
+  plan.in_flight_bytes = request.in_flight_bytes;
   // Either all workers can decode the largest chunk, or one at a time and the others chunks that are smaller or
   // compressed better. What all do not need is for one that takes more than usual. The pot is lent out.
   const std::uint64_t one_chunk = request.chunk_scratch_bytes;

@@ -16,6 +16,7 @@ struct BudgetRequest {
   std::uint64_t chunk_scratch_bytes = 0;  // what decoding one chunk takes besides its elements; 0: there are none
   std::uint64_t least_share_bytes = 1 << 20;  // scratch of a worker for its sample: a few small images
   std::uint64_t sample_scratch_bytes = 0;     // wanted for all workers' samples together; 0: choose
+  std::uint64_t in_flight_bytes = 0;  // for samples that are finished elsewhere (sample/deferred_sample.h)
   unsigned threads = 1;
   std::uint64_t prefetch = 0;  // wanted by the user; 0: choose
 };
@@ -27,6 +28,7 @@ struct BudgetPlan {
   std::uint64_t scratch_pot_bytes = 0;    // for one large sample at a time
   std::uint64_t chunk_share_bytes = 0;    // a worker, to decode chunks
   std::uint64_t chunk_pot_bytes = 0;      // for one large chunk at a time
+  std::uint64_t in_flight_bytes = 0;      // samples that are finished elsewhere
   std::uint64_t prefetch = 0;             // batches in the making or waiting
 };
 

@@ -34,7 +34,7 @@ Engine::Engine(LoaderParts parts)
                  budget.scratch_pot_bytes,
                  budget.chunk_share_bytes,
                  budget.chunk_pot_bytes,
-                 0,
+                 budget.in_flight_bytes,
                  threads,
                  budget.prefetch,
                  {options.on_error, options.seed, options.pad_value},

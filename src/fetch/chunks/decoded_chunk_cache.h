@@ -1,12 +1,13 @@
-// Decoded chunks, shared by the workers and kept as long as the known order wants them.
+// Decoded chunks that samples share, kept for as long as the known order needs them.
 //
-// A worker that needs a chunk claims it. The first one decodes it into the shelf's memory, others find
-// it there. When memory is short, the chunk whose next use is farthest off goes first. Uses by samples in
-// the making do not count for that: before it goes, the chunk is handed to all of them (open_sample.h), so
-// that no batch needs it twice. A chunk that nobody holds can always go, so a chunk can always be decoded
-// once the workers at the others are done.
-// A worker holds one chunk at a time. While it does, it waits for nothing but memory that other workers
-// hold only while they decode, so that no two workers can wait for each other. Thread-safe.
+// A worker that needs a chunk claims it. The first worker decodes it into memory of this cache; others find it there.
+// When memory is short, the chunk whose next use is farthest in the future is evicted first. Uses by samples in the
+// making do not count for that: before a chunk is evicted, it is copied to all of them (open_sample.h), so that no
+// batch needs it twice. A chunk that no worker holds can always be evicted, so a chunk can always be decoded once the
+// workers that hold others are done.
+//
+// A worker holds at most one chunk. While it does, it waits for nothing but memory that other workers hold only while
+// they decode, so no two workers can wait for each other. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -37,7 +38,7 @@ struct ChunkClaim {
     kAlone,   // decode it elsewhere, for this sample only
     kBusy,    // another worker is decoding it, or handing it over, or others hold all of the memory
     kThere,   // another worker handed it to the sample
-    kHandOn,  // there is no memory before `chunk` has gone: hand it to the samples that need it, then evict() it
+    kHandOn,  // memory is short: copy `chunk` to the samples that need it, evict() it, and claim again
   } kind = Kind::kAlone;
   MutableBytes bytes;
   ChunkId chunk{};
@@ -48,78 +49,78 @@ struct ChunkNeed {
   static constexpr std::size_t kImpossible = SIZE_MAX;
 
   std::size_t bytes = 0;  // of the whole chunk, decoded
-  // How much of it would have to be decoded for this sample alone, without the shelf's memory.
+  // Bytes that would have to be decoded for this sample alone, without memory of the cache.
   std::size_t bytes_alone = kImpossible;
   bool is_direct = false;  // and lies in the batch then, without a copy
 };
 
 class DecodedChunkCache {
  public:
-  // `loan_bytes`: may be used besides while nobody asks for them back, to keep chunks but not to decode them.
+  // `loan_bytes` may be used in addition until they are asked back, to hold decoded chunks but not to decode them.
   DecodedChunkCache(std::shared_ptr<Ledger> ledger, std::uint64_t capacity_bytes, std::uint64_t loan_bytes = 0);
   ~DecodedChunkCache();
   DecodedChunkCache(const DecodedChunkCache&) = delete;
 
-  // A new epoch begins to walk through its samples: what failed is forgotten, and tried again. The
-  // number that its samples have as `walk`, and when the first of them is due.
+  // Begins the walk of an epoch through its samples. Chunks that failed before are tried again. Returns the number of
+  // the walk, and when its first sample is due.
   SampleUse start_walk();
-  // Drops those whose objects have changed, unless somebody is at work with them.
+  // Evicts chunks whose objects have changed, unless a worker holds them.
   using IsCurrent = std::function<bool(const ChunkId&, const ObjectVersion&)>;
   void drop_changed(const IsCurrent& is_current);
-  // It comes no further: what it planned is forgotten. Its chunks stay while there is room.
+  // Ends the walk and forgets what it planned. Its chunks stay while there is memory.
   void end_walk(std::uint64_t walk);
 
-  // Plans: the sample uses these chunks (in a walk, samples come in the order in which they are due).
-  // Returns those that no sample planned before uses and that are not on the shelf: the ones to be read.
+  // Plans that the sample uses these chunks. In a walk, samples are planned in the order in which they are due. Returns
+  // the chunks that must be read: those that are neither cached nor used by a sample that was planned before.
   std::vector<ChunkId> plan(const SampleUse& sample, std::span<const ChunkId> chunks);
   std::size_t planned_uses() const;
-  // The sample is made, or never will be. Waits until nothing is being handed to it.
+  // The sample is made, or never will be. Waits until no worker copies a chunk to it.
   void finish(const SampleUse& sample, std::span<const ChunkId> chunks);
 
-  // Samples of this walk that are due before `end` are in the making.
+  // Declares that samples of this walk that are due before `end` are in the making.
   void set_open(std::uint64_t walk, std::uint64_t end);
-  // A worker begins with the sample, which can be handed chunks from now on. Returns what was `made` for it, or what
-  // another worker made before, which is used instead. Without: nothing where there is none.
+  // A worker begins with the sample; chunks may be copied to it from now on. Returns `made`, or the open sample that
+  // another worker made for it before. With nullptr, returns only what another worker made.
   OpenSamplePtr open(const SampleUse& sample, const OpenSamplePtr& made);
-  // The batch of `count` samples of this walk, due from `first` on, is given back: nothing can be handed to them.
+  // The batch of `count` samples of this walk, due from `first` on, leaves: nothing may be copied to it any more.
   void close(std::uint64_t walk, std::uint64_t first, std::uint64_t count);
 
-  // Samples in the making that have not used the chunk.
+  // Returns the samples in the making that still need the chunk.
   std::vector<SampleUse> waiting_for(const ChunkId& chunk) const;
-  // The chunk is to be handed to this sample; nothing where the sample does not need it any more. A sample that is
-  // not open yet becomes so by what was `made` for it; without, nothing.
+  // Begins to copy the chunk to this sample; nullptr where the sample does not need it any more. A sample that is not
+  // open yet is opened with `made`; without it, nullptr is returned.
   OpenSamplePtr begin_handing(const SampleUse& sample, const ChunkId& chunk, OpenSamplePtr made = nullptr);
-  // `is_there`: all elements of it are.
+  // `is_there` says that all elements of the chunk were copied.
   void end_handing(const SampleUse& sample, const ChunkId& chunk, bool is_there);
 
-  // Fails as the chunk did before.
+  // Fails with the error of an earlier attempt to decode the chunk, if there was one.
   Result<ChunkClaim> claim(const SampleUse& sample, const ChunkId& chunk, const ChunkNeed& need);
-  // `version`: of the object that it was decoded from.
+  // The chunk is decoded. `version` is that of the object that it came from.
   void publish(const ChunkId& chunk, const ObjectVersion& version = {});
-  // Damage is remembered until the next epoch begins, so that others need not find out for themselves.
+  // Remembers the damage until the next epoch begins, so that other workers do not decode the chunk again.
   void fail(const ChunkId& chunk, const Error& error);
   void release(const ChunkId& chunk);
-  // After kHandOn: lets it go, unless another worker holds it.
+  // After kHandOn: evicts the chunk, unless another worker holds it.
   void evict(const ChunkId& chunk);
 
-  // So many bytes less of the loan can be used from now on. kHandOn: there is something to be done before they are
-  // free; then ask again, with 0. Waits for workers that hold a chunk.
+  // Makes the loan smaller by so many bytes. kHandOn: a chunk must be copied and evicted first; then call again with 0.
+  // Waits for workers that hold a chunk.
   ChunkClaim reduce_loan(std::uint64_t bytes);
   void restore_loan();
-  // The sample gets the chunk elsewhere: kAlone, or kThere or kBusy where another worker hands it over.
+  // The sample gets the chunk from elsewhere: kAlone; kThere or kBusy where another worker copies it to the sample.
   ChunkClaim::Kind take(const SampleUse& sample, const ChunkId& chunk);
 
-  // How much memory would have been enough to decode no planned chunk twice.
+  // Bytes of memory that would have been enough to decode no planned chunk twice.
   std::uint64_t max_bytes_in_use() const;
   std::uint64_t capacity() const { return capacity_; }
 
-  // Waits until a chunk that was busy may be claimed, unless that came about since `seen`.
+  // wait_for_change() waits until changes() is not `seen` any more: a chunk that was busy may then be claimed.
   std::uint64_t changes() const;
   void wait_for_change(std::uint64_t seen);
 
  private:
   struct Memory {
-    MemoryBlock block;  // large ones
+    MemoryBlock block;  // of large chunks
     std::unique_ptr<std::byte[]> heap;
     std::size_t size = 0;
     std::byte* data() const { return heap ? heap.get() : block.data(); }

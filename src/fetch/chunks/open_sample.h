@@ -1,5 +1,4 @@
-// A sample in the making, as other workers see it: they may hand it chunks that they have decoded before its own
-// worker asks for them.
+// A sample in the making, as other workers see it: they may copy chunks to it before its own worker asks for them.
 #pragma once
 
 #include <memory>
@@ -12,13 +11,13 @@
 namespace penstock {
 
 struct OpenSample {
-  // Set before others see it, constant from then on.
+  // Both are set before other workers see the sample, and are constant from then on.
   SampleBoxes boxes;
-  AreaMemory memory;  // of fields that more is done to than copying, where no worker has begun with them
+  AreaMemory memory;  // for fields that need more than copying, where no worker has begun with the sample
 
-  // Guarded by the shelf's mutex.
-  std::vector<ChunkId> arrived;  // handed over by other workers
-  std::vector<ChunkId> coming;   // being handed over
+  // Guarded by the mutex of the DecodedChunkCache.
+  std::vector<ChunkId> arrived;  // copied by other workers
+  std::vector<ChunkId> coming;   // being copied
 };
 
 using OpenSamplePtr = std::shared_ptr<OpenSample>;

@@ -1,5 +1,5 @@
-// What a loader keeps of its samples: which entry of the cache is whose, and whether it still is what a
-// new look at the data would give. Shared by the workers; thread-safe.
+// The cache entries of a loader's samples: which entry belongs to which field or chunk, and whether it still matches
+// the stored object. Shared by the workers; thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -31,12 +31,12 @@ class SampleCache {
   ~SampleCache();
   SampleCache(const SampleCache&) = delete;
 
-  // Pixels are kept, of all others the bytes as they are stored. `field`: of the plan.
+  // Whether decoded pixels of this field of the plan are cached. All other fields are cached as they are stored.
   bool keeps_pixels(std::size_t field) const { return keys_->keeps_pixels(field); }
   bool keeps_decoded_chunks() const { return form_ == CacheForm::kDecoded; }
   CacheForm form() const { return form_; }
 
-  // What an entry is of. To be made before the object is read.
+  // What an entry is made from. It must be built before the object is read.
   struct Subject {
     EntryKey key;
     const Store& store;
@@ -55,32 +55,32 @@ class SampleCache {
     std::shared_ptr<const void> held;  // what keeps them there
     std::optional<ArraySpec> spec() const;
   };
-  // What was made from another version of the object than the present one is not found. `ahead`: by which
-  // objects on servers are asked; without it this waits for the answer.
+  // An entry that was made from another version of the object than the present one is not found. Objects on servers are
+  // asked for their version through `ahead`, so that cancelling breaks the question off; without it this waits.
   std::optional<Value> find(const Subject& subject, const CacheTier::Room& room, CacheCounters& counters,
                             ReadAhead* ahead) const;
 
-  // What was found is no such entry as there should be.
+  // Removes an entry that does not match its key.
   void withdraw(const Subject& subject) const { cache_->withdraw(subject.key); }
 
-  // `fill` writes the bytes and says in the head what they are; it is called where there is room. `version`:
-  // of the object that they are from. True: it is in.
+  // `fill` writes the bytes and describes them in the head. It is called only if a tier has space. `version` is that of
+  // the object that the bytes came from. Returns true if the entry was added.
   using Fill = std::function<Status(MutableBytes bytes, EntryHead& head)>;
   Result<bool> add(const Subject& subject, const ObjectVersion& version, std::uint64_t bytes,
                    const Fill& fill, const CacheTier::Room& room) const;
 
-  // An epoch of so many samples begins.
+  // Called when an epoch of so many samples begins.
   void start_epoch(std::uint64_t samples);
   bool has_room() const { return cache_->free_bytes() > sizeof(EntryHead); }
-  // Whether pixels are to be kept, of which this share is decoded anyway.
+  // Whether pixels should be cached, given the share of them that is decoded anyway.
   bool wants_pixels(double share, std::uint64_t bytes) const;
 
-  // Whether nothing of the sample's fields has to be read, unless it has changed.
+  // Whether all fields of the sample are cached, so that nothing is read unless an object has changed.
   bool has_sample(std::uint64_t sample) const;
-  // What has to be asked of servers before the entries of the sample, or the chunk, count.
+  // The versions that servers must be asked for before the entries of the sample, or of the chunk, can be used.
   std::vector<ObjectRead> questions(std::uint64_t sample) const;
   std::optional<ObjectRead> question(const ChunkId& chunk) const;
-  // Tells the tiers which entries are wanted soon; no use where there is only memory.
+  // Tells the tiers which entries will be looked up soon. Only the disk tier makes use of it.
   bool is_on_disk() const { return cache_->options().disk_bytes > 0; }
   void expect_sample(std::uint64_t sample) const;
   void expect(const ChunkId& chunk) const { cache_->expect(keys_->of(chunk)); }
@@ -138,7 +138,7 @@ inline std::uint64_t cost_since(Clock::time_point began) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - began).count());
 }
 
-// A worker's own, for an entry that is not in memory or not yet.
+// Allocates scratch of one worker, for an entry that is not in memory, or not yet.
 CacheTier::Room cached_value_allocator(Scratch& scratch);
 
 }  // namespace penstock

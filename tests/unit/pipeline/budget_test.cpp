@@ -17,14 +17,17 @@ TEST(Budget, parts_never_sum_to_more_than_the_whole) {
     request.batch_bytes = 128 + draws.below(draws.chance(0.5) ? 1000 : 300 * kMiB);
     request.budget_bytes = draws.below(draws.chance(0.5) ? 600 * kMiB : 8000 * kMiB);
     request.prefetch = draws.chance(0.5) ? 0 : 1 + draws.below(100);
+    request.in_flight_bytes = draws.chance(0.5) ? 0 : draws.below(50 * kMiB);
     const auto plan = divide_budget(request);
-    const bool fits = request.budget_bytes >= request.batch_bytes + request.threads * kMiB;
+    const bool fits = request.budget_bytes >= request.batch_bytes + request.threads * kMiB + request.in_flight_bytes;
     ASSERT_EQ(plan.has_value(), fits);
     if (!plan) {
       EXPECT_EQ(plan.error().code, ErrorCode::kNoMemory);
       continue;
     }
-    ASSERT_LE(plan->batch_area_bytes + plan->scratch_share_bytes * request.threads + plan->scratch_pot_bytes,
+    ASSERT_EQ(plan->in_flight_bytes, request.in_flight_bytes);
+    ASSERT_LE(plan->batch_area_bytes + plan->scratch_share_bytes * request.threads + plan->scratch_pot_bytes +
+                  plan->in_flight_bytes,
               request.budget_bytes);
     ASSERT_GE(plan->batch_area_bytes, request.batch_bytes);
     ASSERT_GE(plan->prefetch, 1u);

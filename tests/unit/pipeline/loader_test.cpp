@@ -68,6 +68,26 @@ TEST(Loader, an_epoch_that_came_to_its_end_stays_there) {
   EXPECT_FALSE(epoch->next()->has_value());
 }
 
+TEST(Loader, can_be_tuned_within_its_division_of_memory_while_an_epoch_runs) {
+  const Watchdog watchdog("an epoch that is tuned");
+  auto loader = open(source_of_numbers(400), options(10, 4));
+  const std::uint64_t prefetch = loader->stats().queue_capacity;
+  auto epoch = *loader->start_epoch();
+  std::vector<std::int64_t> numbers;
+  for (unsigned threads = 0; auto batch = *epoch->next(); ++threads) {
+    const Tuning now = loader->tune({threads % 7, threads % 3});
+    EXPECT_EQ(now.threads, std::clamp(threads % 7, 1u, 4u));
+    EXPECT_EQ(now.prefetch, std::clamp<std::uint64_t>(threads % 3, 1, prefetch));
+    EXPECT_EQ(loader->stats().threads, now.threads);
+    const auto* data = static_cast<const std::int64_t*>(batch->fields[0].data);
+    numbers.insert(numbers.end(), data, data + batch->size);
+  }
+  std::vector<std::int64_t> wanted(400);
+  std::iota(wanted.begin(), wanted.end(), std::int64_t{0});
+  EXPECT_EQ(numbers, wanted);
+  EXPECT_EQ(loader->tune({1000, 1000}).prefetch, prefetch);
+}
+
 TEST(Loader, batches_outlive_their_loader) {
   std::optional<Batch> kept;
   {
