@@ -19,7 +19,7 @@ ChunkedArray::ChunkedArray(std::string uri, ArraySpec spec, Shape chunk_shape)
 }
 
 ChunkedArray::Holder ChunkedArray::holder(std::uint64_t chunk) const {
-  auto found = place(chunk);
+  auto found = location(chunk);
   if (!found) return {uri_, std::nullopt};
   return {std::move(found->read.key), found->read.version};
 }

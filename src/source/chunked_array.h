@@ -14,7 +14,7 @@
 namespace penstock {
 
 // Where the encoded bytes of a chunk stand.
-struct ChunkPlace {
+struct ChunkLocation {
   ObjectRead read;
   bool is_missing = false;  // known already: an empty entry in the index of a shard
 };
@@ -37,10 +37,10 @@ class ChunkedArray {
   virtual std::size_t chunk_bytes(std::uint64_t chunk) const = 0;
   virtual bool swap_bytes() const = 0;
 
-  // A read that must come before place() can answer without reading: the index of a shard. Its answer
-  // goes to keep_index(); there may be a next one. kNotFound is an answer too: the shard is missing.
+  // A read that must come before location() can answer without reading: the index of a shard. Its answer
+  // goes to add_index(); there may be a next one. kNotFound is an answer too: the shard is missing.
   virtual std::optional<ObjectRead> index_read(std::uint64_t) const { return std::nullopt; }
-  virtual Status keep_index(std::uint64_t, Result<ObjectBytes>) const { return {}; }
+  virtual Status add_index(std::uint64_t, Result<ObjectBytes>) const { return {}; }
   // The object that holds a chunk, without reading, and its version where opening the array fixed one.
   struct Holder {
     std::string object;
@@ -48,9 +48,9 @@ class ChunkedArray {
   };
   virtual Holder holder(std::uint64_t chunk) const;
   // Reads indexes that are still wanted by itself.
-  virtual Result<ChunkPlace> place(std::uint64_t chunk) const = 0;
-  // The shard is not the one whose index was read: forget that, so that the next place() asks again.
-  virtual void forget_index(std::uint64_t) const {}
+  virtual Result<ChunkLocation> location(std::uint64_t chunk) const = 0;
+  // The shard is not the one whose index was read: forget that, so that the next location() asks again.
+  virtual void discard_index(std::uint64_t) const {}
 
   virtual Status decode(std::uint64_t chunk, ConstBytes encoded, MutableBytes out,
                         CodecWorker& worker) const = 0;

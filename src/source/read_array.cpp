@@ -39,7 +39,7 @@ Result<std::vector<Number>> read_elements(const ChunkedArray& array, std::uint64
   InterruptionCheck check;
   for (std::uint64_t chunk = 0; chunk < array.chunks(); ++chunk) {
     PENSTOCK_CHECK(check_interruption(array.uri()));
-    const auto place = array.place(chunk);
+    const auto place = array.location(chunk);
     if (!place) return std::unexpected(place.error());
     const auto decoded = scratch.get(kDecodedBuffer, std::max<std::size_t>(array.chunk_bytes(chunk), 1));
     if (!decoded) return std::unexpected(decoded.error());

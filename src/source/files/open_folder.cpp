@@ -47,7 +47,7 @@ Result<SourcePtr> open_folder(std::shared_ptr<const Store> store, const std::str
     }
   auto scanned = scan_folder(*store, folder.root, options.kind, {options.progress});
   if (!scanned) return std::unexpected(std::move(scanned).error());
-  if (!folder.saved_index_path.empty()) keep_index(folder.saved_index_path, serialise_index(*scanned, folder.root));
+  if (!folder.saved_index_path.empty()) save_index(folder.saved_index_path, serialise_index(*scanned, folder.root));
   return make_folder_source(std::move(store), std::move(*scanned), std::move(folder));
 }
 

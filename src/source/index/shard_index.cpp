@@ -246,7 +246,7 @@ Result<OpenedIndex> open_shard_index(const Store& store, const ShardSet& set, co
   }
   opened.index = std::move(*index);
   PENSTOCK_CHECK(check_interruption(set.uri));
-  if (whole && !opened.saved_index_path.empty()) keep_index(opened.saved_index_path, opened.index.bytes());
+  if (whole && !opened.saved_index_path.empty()) save_index(opened.saved_index_path, opened.index.bytes());
   return opened;
 }
 

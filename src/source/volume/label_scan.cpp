@@ -163,15 +163,15 @@ Box LabelScan::chunk_box(std::uint64_t chunk) const {
 Result<ConstBytes> LabelScan::elements_of(std::uint64_t chunk, Scratch& scratch,
                                                   CodecWorker& worker) {
   const Store::Allocate room = [&](std::size_t wanted) { return scratch.get(kEncoded, wanted); };
-  auto place = labels_.place(chunk);
+  auto place = labels_.location(chunk);
   if (!place) return std::unexpected(place.error());
   Result<ObjectBytes> read = fail(ErrorCode::kNotFound, "no such chunk");
   if (!place->is_missing) {
     read = labels_.store().read(place->read, room);
     if (!read && read.error().code == ErrorCode::kChanged) {
       // Perhaps only the index that we know is old.
-      labels_.forget_index(chunk);
-      place = labels_.place(chunk);
+      labels_.discard_index(chunk);
+      place = labels_.location(chunk);
       if (!place) return std::unexpected(place.error());
       read = labels_.store().read(place->read, room);
     }

@@ -53,13 +53,13 @@ class NpyVolume final : public ChunkedArray {
   bool swap_bytes() const override { return big_endian_; }
   bool is_plain() const override { return true; }
 
-  Result<ChunkPlace> place(std::uint64_t chunk) const override {
+  Result<ChunkLocation> location(std::uint64_t chunk) const override {
     const Box box = box_of(chunk);
     std::uint64_t offset = data_offset_;
     for (std::size_t d = 0; d < box.origin.size(); ++d)
       offset += static_cast<std::uint64_t>(box.origin[d] * file_strides_[d]);
     const std::uint64_t bytes = element_count(box.size) * size_of(spec().dtype);
-    return ChunkPlace{{key_, {offset, bytes}, bytes, version_}};
+    return ChunkLocation{{key_, {offset, bytes}, bytes, version_}};
   }
 
   Status decode(std::uint64_t chunk, ConstBytes encoded, MutableBytes out, CodecWorker&) const override {

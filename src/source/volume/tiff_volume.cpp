@@ -61,12 +61,12 @@ class TiffVolume final : public ChunkedArray {
   bool swap_bytes() const override { return decoder_.swap_bytes(); }
   bool is_plain() const override { return contents_.layout.compression == TiffCompression::kNone; }
 
-  Result<ChunkPlace> place(std::uint64_t chunk) const override {
+  Result<ChunkLocation> location(std::uint64_t chunk) const override {
     const TiffSegment& segment = contents_.segments[chunk];
     const File& file = file_of(chunk);
     // What pads a strip that is not compressed is not read.
     const std::uint64_t bytes = is_plain() ? chunk_bytes(chunk) : segment.bytes;
-    return ChunkPlace{{file.key, {segment.offset, bytes}, bytes, file.version}, segment.bytes == 0};
+    return ChunkLocation{{file.key, {segment.offset, bytes}, bytes, file.version}, segment.bytes == 0};
   }
 
   Status decode(std::uint64_t chunk, ConstBytes encoded, MutableBytes out,

@@ -18,13 +18,13 @@ std::uint64_t ZarrChunks::likely_encoded_bytes() const {
   return chain().max_encoded_bytes() > decoded ? decoded / 2 : decoded;
 }
 
-Result<ChunkPlace> ZarrChunks::place(std::uint64_t chunk) const {
+Result<ChunkLocation> ZarrChunks::location(std::uint64_t chunk) const {
   PENSTOCK_CHECK(check_number(chunk));
   ObjectRead read;
   read.key = key_of(chunk);
   read.max_bytes = chain().max_encoded_bytes();
   read.likely_bytes = likely_encoded_bytes();
-  return ChunkPlace{std::move(read), false};
+  return ChunkLocation{std::move(read), false};
 }
 
 }  // namespace penstock

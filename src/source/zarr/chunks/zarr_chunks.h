@@ -10,7 +10,7 @@ class ZarrChunks final : public ZarrChunkedArray {
  public:
   ZarrChunks(ZarrArrayParts parts, ChunkKeys keys);
 
-  Result<ChunkPlace> place(std::uint64_t chunk) const override;
+  Result<ChunkLocation> location(std::uint64_t chunk) const override;
 
  private:
   Where stored_at(std::uint64_t chunk) const override;

@@ -107,18 +107,18 @@ std::optional<ObjectRead> ZarrShards::index_read(std::uint64_t chunk) const {
   const Path path = follow(chunk);
   if (is_complete(path)) return std::nullopt;
   auto read = next_read(path);
-  if (!read) return std::nullopt;  // place() says why
+  if (!read) return std::nullopt;  // location() says why
   return *std::move(read);
 }
 
-Status ZarrShards::keep_index(std::uint64_t chunk, Result<ObjectBytes> answer) const {
+Status ZarrShards::add_index(std::uint64_t chunk, Result<ObjectBytes> answer) const {
   PENSTOCK_CHECK(check_number(chunk));
   Path path = follow(chunk);
   if (is_complete(path) || (answer && !belongs(*answer, path))) return {};
   return learn(path, std::move(answer));
 }
 
-Result<ChunkPlace> ZarrShards::place(std::uint64_t chunk) const {
+Result<ChunkLocation> ZarrShards::location(std::uint64_t chunk) const {
   PENSTOCK_CHECK(check_number(chunk));
   Path path = follow(chunk);
   std::vector<std::byte> memory;
@@ -131,14 +131,14 @@ Result<ChunkPlace> ZarrShards::place(std::uint64_t chunk) const {
     if (!read) return std::unexpected(read.error());
     PENSTOCK_CHECK(learn(path, store().read(*read, room)));
   }
-  ChunkPlace place{{std::move(path.key), {}, chain().max_encoded_bytes(), {}}, path.is_missing};
+  ChunkLocation place{{std::move(path.key), {}, chain().max_encoded_bytes(), {}}, path.is_missing};
   if (path.is_missing) return place;
   place.read.range = {path.extent->offset, path.extent->length, false};
   place.read.version = path.version;
   return place;
 }
 
-void ZarrShards::forget_index(std::uint64_t chunk) const {
+void ZarrShards::discard_index(std::uint64_t chunk) const {
   if (!check_number(chunk)) return;
   const Path path = follow(chunk);
   for (std::size_t level = 0; level < levels_.size(); ++level) cache_.forget(shard_id(path, level));

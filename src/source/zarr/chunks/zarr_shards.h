@@ -28,9 +28,9 @@ class ZarrShards final : public ZarrChunkedArray {
   ZarrShards(ZarrArrayParts parts, ChunkKeys keys, std::vector<ShardLevel> levels);
 
   std::optional<ObjectRead> index_read(std::uint64_t chunk) const override;
-  Status keep_index(std::uint64_t chunk, Result<ObjectBytes> answer) const override;
-  Result<ChunkPlace> place(std::uint64_t chunk) const override;
-  void forget_index(std::uint64_t chunk) const override;
+  Status add_index(std::uint64_t chunk, Result<ObjectBytes> answer) const override;
+  Result<ChunkLocation> location(std::uint64_t chunk) const override;
+  void discard_index(std::uint64_t chunk) const override;
 
  private:
   // How far the indexes that are known lead to a chunk.

@@ -39,12 +39,12 @@ class TimeArray final : public ChunkedArray {
   std::optional<ObjectRead> index_read(std::uint64_t chunk) const override {
     return stored_->index_read(chunk);
   }
-  Status keep_index(std::uint64_t chunk, Result<ObjectBytes> answer) const override {
-    return stored_->keep_index(chunk, std::move(answer));
+  Status add_index(std::uint64_t chunk, Result<ObjectBytes> answer) const override {
+    return stored_->add_index(chunk, std::move(answer));
   }
-  Result<ChunkPlace> place(std::uint64_t chunk) const override { return stored_->place(chunk); }
+  Result<ChunkLocation> location(std::uint64_t chunk) const override { return stored_->location(chunk); }
   Holder holder(std::uint64_t chunk) const override { return stored_->holder(chunk); }
-  void forget_index(std::uint64_t chunk) const override { stored_->forget_index(chunk); }
+  void discard_index(std::uint64_t chunk) const override { stored_->discard_index(chunk); }
   const Store& store() const override { return stored_->store(); }
   std::uint64_t fingerprint() const override { return mix64(stored_->fingerprint() ^ kDecodedTimes); }
 
