@@ -27,7 +27,8 @@ constexpr std::array kWords = {
     NamedKind{"bytes", FieldKind::kBytes},
 };
 
-// WebDataset's default decoders besides images, less those that run code or need its own formats.
+// The endings that WebDataset's default decoders read besides images, without those that run code or use formats
+// of its own.
 constexpr std::array kExtensions = {
     NamedKind{"npy", FieldKind::kArray},     NamedKind{"npz", FieldKind::kArray},
     NamedKind{"cls", FieldKind::kInteger},   NamedKind{"cls2", FieldKind::kInteger},
@@ -98,7 +99,7 @@ FieldKind kind_of_extension(std::string_view extension) {
 
 bool looks_like_image(std::span<const std::byte> bytes) {
   const ImageFormat* const format = image_format_of(bytes);
-  // Two bytes are too few to tell a JPEG from other bytes.
+  // Two bytes are not enough to tell a JPEG file from other data.
   const bool is_jpeg = format != nullptr && format->make == make_jpeg_codec;
   return is_jpeg ? bytes.size() > 2 && bytes[2] == std::byte{0xFF} : format != nullptr;
 }

@@ -39,8 +39,8 @@ Result<std::vector<std::byte>> read_saved_index(const std::string& path) {
 }
 
 void save_index(const std::string& path, ConstBytes bytes) {
-  // Only the owner may read names of files and classes. The index ends with a checksum and can be made again, so
-  // waiting until the disk has it would only slow the opening.
+  // Only the owner may read the file, because it holds the names of files and classes. It is not synced to disk:
+  // it ends with a checksum and can be built again, so waiting for the disk would only delay opening.
   const auto writer = FileStore().create(path, {.owner_only = true, .sync = false});
   if (writer && (*writer)->write(bytes)) (*writer)->commit();
 }

@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// The four hexadecimal digits at `at`; false where there are no four.
+// Reads the four hexadecimal digits at `at`; returns false if there are fewer.
 bool read_code_unit(std::string_view text, std::size_t at, std::uint32_t& out) {
   if (text.size() < at + 4) return false;
   const char* begin = text.data() + at;

@@ -42,8 +42,8 @@ Result<std::vector<std::string>> choose_variables(const ZarrNode& node, const Za
     const auto largest = std::ranges::max_element(
         arrays, {}, [](const ZarrArray& array) { return array.data->spec().shape.size(); });
     const int rank = largest == arrays.end() ? 0 : static_cast<int>(largest->dimensions.size());
-    const int place = *axis < 0 ? *axis + rank : *axis;
-    if (place >= 0 && place < rank) dimension = largest->dimensions[static_cast<std::size_t>(place)];
+    const int position = *axis < 0 ? *axis + rank : *axis;
+    if (position >= 0 && position < rank) dimension = largest->dimensions[static_cast<std::size_t>(position)];
   } else {
     dimension = std::get<std::string>(options.sample_dim);
   }
@@ -95,10 +95,10 @@ Status check_dimensions(const ZarrOptions& options, const std::vector<Variable>&
 SampleDimension named_dimension(const SampleDimension& given, const ZarrArray& array) {
   const auto* axis = std::get_if<int>(&given);
   if (axis == nullptr || array.name.empty()) return given;
-  const int place = sample_axis_of(array, given);
-  const bool has_name = place >= 0 && static_cast<std::size_t>(place) < array.dimensions.size() &&
-                        !array.dimensions[static_cast<std::size_t>(place)].empty();
-  return has_name ? SampleDimension(array.dimensions[static_cast<std::size_t>(place)]) : given;
+  const int position = sample_axis_of(array, given);
+  const bool has_name = position >= 0 && static_cast<std::size_t>(position) < array.dimensions.size() &&
+                        !array.dimensions[static_cast<std::size_t>(position)].empty();
+  return has_name ? SampleDimension(array.dimensions[static_cast<std::size_t>(position)]) : given;
 }
 
 Result<std::vector<std::string>> choose_names(const std::vector<OpenedStore>& stores, ZarrOptions& options) {

@@ -114,8 +114,8 @@ const Coordinate& Coordinate::part_of(std::int64_t& index) const {
 
 std::optional<Moment> Coordinate::moment(std::int64_t index) const {
   if (!parts_.empty()) return part_of(index).moment(index);
-  const auto place = static_cast<std::size_t>(index);
-  return time_->counts_are_integers ? time_->decode(integers_[place]) : time_->decode(numbers_[place]);
+  const auto position = static_cast<std::size_t>(index);
+  return time_->counts_are_integers ? time_->decode(integers_[position]) : time_->decode(numbers_[position]);
 }
 
 double Coordinate::value(std::int64_t index) const {

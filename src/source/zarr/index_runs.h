@@ -30,9 +30,9 @@ class IndexRuns {
   std::int64_t count() const { return ends_.empty() ? 0 : ends_.back(); }
   std::span<const IndexRun> runs() const { return runs_; }
   // The index at a place, which is less than count().
-  std::int64_t at(std::int64_t place) const;
+  std::int64_t at(std::int64_t position) const;
   // Of the run that the place is in: what is left of it from there on, itself included.
-  IndexRun from(std::int64_t place) const;
+  IndexRun from(std::int64_t position) const;
   // Every `step`-th of them.
   IndexRuns every(std::int64_t step) const;
   // The same from the last to the first.
@@ -42,7 +42,7 @@ class IndexRuns {
 
  private:
   std::vector<IndexRun> runs_;
-  std::vector<std::int64_t> ends_;  // of each run: the places up to it
+  std::vector<std::int64_t> ends_;  // of each run: the positions up to it
 };
 
 }  // namespace penstock

@@ -15,6 +15,7 @@
 #include "penstock/interruption.h"
 #include "source/extent.h"
 #include "source/source_storage.h"
+#include "source/zarr/check_stores.h"
 #include "source/zarr/choose_variables.h"
 #include "source/zarr/time/gaps.h"
 #include "source/zarr/joined_stores.h"
@@ -117,7 +118,7 @@ class ZarrSource final : public Source {
   std::vector<ZarrField> fields_;
   std::vector<FieldInfo> infos_;
   IndexRuns entries_;  // of the sample dimension, that samples are made of
-  IndexRuns windows_;  // places among them, one after another: those that have their whole window are samples
+  IndexRuns windows_;  // positions among them, one after another: those that have their whole window are samples
   std::uint64_t size_ = 0, sample_bytes_ = 0, fingerprint_ = 0, windows_left_out_ = 0;
 };
 
@@ -193,7 +194,7 @@ Status ZarrSource::find_windows(const ZarrOptions& options, const Variable& firs
                                     time.error().code == ErrorCode::kUnsupported);
     if (!time && !has_none) return std::unexpected(time.error());
     if (time && (*time)->is_time()) {
-      const auto moment_at = [&](std::int64_t place) { return (*time)->moment(entries_.at(place)); };
+      const auto moment_at = [&](std::int64_t position) { return (*time)->moment(entries_.at(position)); };
       WindowsInTime found = windows_without_gaps(entries_.count(), moment_at, lowest, highest);
       if (found.windows.count() == 0)
         return bad_option(fmt::format("no window of {} steps is without a gap in time: {}; gaps=\"allow\" makes "
@@ -256,8 +257,8 @@ void ZarrSource::find_units() {
   auto units = std::make_shared<StorageUnits>();
   std::int64_t chunk_before = -1;  // where the chunk of the sample before begins
   for (std::uint64_t sample = 0; sample < size_;) {
-    const IndexRun places = windows_.from(static_cast<std::int64_t>(sample));
-    const IndexRun run = entries_.from(places.first);
+    const IndexRun positions = windows_.from(static_cast<std::int64_t>(sample));
+    const IndexRun run = entries_.from(positions.first);
     const std::size_t part = largest->part_of(run.first);
     const VariablePart& own = largest->parts[part];
     const auto axis = static_cast<std::size_t>(largest->sample_axis);
@@ -267,7 +268,7 @@ void ZarrSource::find_units() {
     const std::int64_t in_chunk = entries_within(run, chunk, chunk_end);
     if (chunk != chunk_before) units->first_sample.push_back(sample);
     chunk_before = chunk;
-    sample += static_cast<std::uint64_t>(std::min({places.count, run.count, in_chunk}));
+    sample += static_cast<std::uint64_t>(std::min({positions.count, run.count, in_chunk}));
   }
   const std::size_t count = units->first_sample.size();
   units->first_sample.push_back(size_);
@@ -306,8 +307,8 @@ void ZarrSource::boxes(std::uint64_t sample, std::size_t number, std::vector<Arr
         while (end < field.steps.size() && end < most && field.steps[end] == field.steps[end - 1] + 1) ++end;
         times.count = static_cast<std::int64_t>(end - s);
       }
-      const BoxPlace place{to + static_cast<std::int64_t>(s) * step_stride, step_stride, field.is_stack};
-      add_boxes_of_steps(variable, first_array_[v], times, place, out);
+      const BoxTarget target{to + static_cast<std::int64_t>(s) * step_stride, step_stride, field.is_stack};
+      add_boxes_of_steps(variable, first_array_[v], times, target, out);
       s = end;
     }
     if (field.is_stack) {

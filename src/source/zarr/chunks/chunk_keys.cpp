@@ -18,9 +18,9 @@ Result<char> read_separator(const Json* value, char otherwise, std::string_view 
 
 }  // namespace
 
-std::string ChunkKeys::key(const Shape& place) const {
+std::string ChunkKeys::key(const Shape& position) const {
   std::string key = has_prefix ? "c" : "";
-  for (const std::int64_t index : place) {
+  for (const std::int64_t index : position) {
     if (!key.empty()) key += separator;
     key += std::to_string(index);
   }

@@ -12,7 +12,7 @@ struct ChunkKeys {
   char separator = '.';
 
   // Below the array's uri.
-  std::string key(const Shape& place) const;
+  std::string key(const Shape& position) const;
 };
 
 Result<ChunkKeys> read_v2_chunk_keys(const Json& zarray, const std::string& uri);

@@ -38,8 +38,8 @@ class ShardIndexCache {
   // Null where nothing is known. The answer may be used after it was forgotten here.
   KnownShardPtr find(const ShardId& id);
   // Instead of what was known before. The newest is kept whatever its size.
-  void keep(const ShardId& id, KnownShardPtr shard);
-  void forget(const ShardId& id);
+  void insert(const ShardId& id, KnownShardPtr shard);
+  void erase(const ShardId& id);
   std::size_t held_bytes() const;
 
  private:
@@ -47,13 +47,13 @@ class ShardIndexCache {
     ShardId id;
     KnownShardPtr shard;
   };
-  using Place = std::list<Entry>::iterator;
-  void remove(std::map<ShardId, Place>::iterator found);
+  using EntryIterator = std::list<Entry>::iterator;
+  void remove(std::map<ShardId, EntryIterator>::iterator found);
 
   const std::size_t max_bytes_;
   mutable std::mutex mutex_;
   std::list<Entry> entries_;  // used last stands first
-  std::map<ShardId, Place> places_;
+  std::map<ShardId, EntryIterator> by_id_;
   std::size_t held_bytes_ = 0;
 };
 

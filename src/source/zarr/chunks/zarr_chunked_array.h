@@ -45,7 +45,7 @@ class ZarrChunkedArray : public ChunkedArray {
 
   const CodecChain& chain() const { return chain_; }
   Status check_number(std::uint64_t chunk) const;
-  Shape place_in_grid(std::uint64_t chunk) const;
+  Shape grid_position(std::uint64_t chunk) const;
 
  private:
   Status explained(Status status, std::uint64_t chunk) const;

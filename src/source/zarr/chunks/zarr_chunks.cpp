@@ -10,7 +10,7 @@ Where ZarrChunks::stored_at(std::uint64_t chunk) const {
   return {key_of(chunk), -1, -1, -1};
 }
 
-std::string ZarrChunks::key_of(std::uint64_t chunk) const { return uri() + "/" + keys_.key(place_in_grid(chunk)); }
+std::string ZarrChunks::key_of(std::uint64_t chunk) const { return uri() + "/" + keys_.key(grid_position(chunk)); }
 
 // Compressed arrays have half their size or less more often than not.
 std::uint64_t ZarrChunks::likely_encoded_bytes() const {

@@ -158,7 +158,7 @@ Error ZarrNode::no_such_array(const std::string& name) const {
 }
 
 Result<ZarrNode::Metadata> ZarrNode::metadata_of(const std::string& name) const {
-  if (const auto kept = metadata_.find(name); kept != metadata_.end()) return kept->second;
+  if (const auto found = metadata_.find(name); found != metadata_.end()) return found->second;
   // What was listed may be not all: try by name.
   if (is_array_ || !is_node_name(name)) return std::unexpected(no_such_array(name));
   std::vector<MetadataObjects::Wanted> wanted{{metadata_key(name), kMaxArrayMetadataBytes}};

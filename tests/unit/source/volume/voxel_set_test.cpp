@@ -10,7 +10,7 @@
 
 #include "source/volume/label_scan.h"
 #include "source/volume/npy_volume.h"
-#include "source/patches/foreground_places.h"
+#include "source/patches/foreground_positions.h"
 #include "store/memory_store.h"
 #include "support/make_npy.h"
 
