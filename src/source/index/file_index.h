@@ -53,7 +53,7 @@ bool is_passed_over(std::string_view folder_name);
 bool kind_of_name(std::string_view name, FileKind& kind);
 
 struct ScanOptions {
-  // called with the number of files so far; returning false stops the walk
+  // Called with the number of files so far; returning false stops the walk.
   std::function<bool(std::uint64_t files)> progress;
 };
 

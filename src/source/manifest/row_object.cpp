@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// Normalises a path only if it has such parts; other paths are sent unchanged.
+// Normalises a path only if it has parts such as "./" or "../"; other paths are sent unchanged.
 std::string without_dot_parts(std::string_view path) {
   if (path.find("./") == std::string_view::npos) return std::string(path);
   return std::filesystem::path(path).lexically_normal().string();

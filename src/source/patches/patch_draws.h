@@ -38,7 +38,7 @@ class PatchDraws final : public SampleDraws {
     PositionSet set;
     Shape edge;  // extent of its regions
     std::uint64_t positions = 0;
-    // its share out of the total, which is the `end` of the last stratum; the sum of shares up to this one
+    // Its share out of the total, which is the `end` of the last stratum; the sum of shares up to this one.
     std::uint64_t share = 0, end = 0;
     std::vector<std::uint64_t> regions;  // the regions with positions, if the set has centres
     std::vector<std::uint64_t> ends;  // per region, the number of positions up to its end

@@ -91,7 +91,7 @@ PatchGrid::Region PatchGrid::region(std::uint64_t number, const Shape& edge) con
 
 PatchGrid::Region PatchGrid::region_at(std::uint64_t rank, const Shape& edge) const {
   Region region{Shape(counts_.size()), Shape(counts_.size())};
-  // number of origins along later axes; number of origins in the parts chosen so far
+  // Number of origins along later axes; number of origins in the parts chosen so far.
   std::uint64_t behind = size_, across = 1;
   for (std::size_t d = 0; d < counts_.size(); ++d) {
     behind /= static_cast<std::uint64_t>(counts_[d]);

@@ -36,7 +36,7 @@ class PatchGrid {
   Region region_at(std::uint64_t rank, const Shape& edge) const;
 
  private:
-  // first origin, number of origins, distance between them, last origin; per axis
+  // First origin, number of origins, distance between them, last origin; per axis.
   Shape first_, counts_, step_, last_;
   std::uint64_t size_ = 0;
 };

@@ -101,7 +101,7 @@ class CompressedInput {
 
   std::unexpected<Error> error(ErrorCode code, std::string message) const {
     const std::uint64_t offset = next_ - (piece_.size() - used_);
-    // the damaged remainder, none of which can be trusted
+    // Nothing behind the damage can be trusted, so the error covers the remainder.
     const std::uint64_t rest = object_.version().size - offset;
     return fail(code, std::move(message),
                 {uri_, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(rest), -1});

@@ -12,7 +12,7 @@ namespace {
 // The minimum size of a run of samples that is read, or must be decompressed, as a whole. It determines the order
 // of a windowed shuffle, so changing it changes that order.
 constexpr std::uint64_t kRecordUnitBytes = 4 << 20;
-// for samples that opening examines; a single one may be larger
+// For samples that opening examines; a single one may be larger.
 constexpr std::uint64_t kRecordAheadBytes = 32 << 20;
 constexpr std::uint64_t kPieceBytes = 256 << 10;  // decompressed at a time
 constexpr std::string_view kOfSample = "looking at a sample to find out its fields";

@@ -193,7 +193,7 @@ class TarScan {
     name_ = extension_.name;
     if (!name_.empty()) return;
     if (header.substr(257, 6) == std::string_view("ustar\0", 6)) {  // GNU's own format has no prefix
-      // the star format stores times behind the prefix
+      // The star format stores times behind the prefix.
       const bool is_star = header.substr(508) == std::string_view("tar\0", 4);
       const std::string_view prefix = until_nul(header.substr(345, is_star ? 131 : 155));
       if (!prefix.empty()) name_.append(prefix).append("/");

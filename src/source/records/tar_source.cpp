@@ -169,8 +169,8 @@ class TarSource final : public RecordSource {
     return fields_[field].form == FieldForm::kElements ? &mappings_[field].layout : nullptr;
   }
 
-  // The one record within a tar: an .npz with arrays of several names. It may have thousands, so that its
-  // directory is read once for all of them.
+  // An .npz with several arrays is the only record within a tar. It may have thousands of arrays, so its directory is
+  // read once for all of them.
   Result<OpenedRecord> open_record(std::uint64_t, std::span<const std::byte> stored,
                                    const Charge& charge) const override {
     auto members = list_npz(stored, Limits{}, charge);
@@ -194,7 +194,7 @@ class TarSource final : public RecordSource {
  private:
   struct FieldMapping {
     FieldInfo info;
-    std::vector<std::uint16_t> members;  // the endings, any of which is this field
+    std::vector<std::uint16_t> members;  // the endings that belong to this field
     ArrayLayout layout;
     std::string npz_name;
   };
@@ -220,7 +220,7 @@ class TarSource final : public RecordSource {
     return {};
   }
 
-  // What is wrong inside of a member is known by its offset there; people want to know where that is in the shard.
+  // Converts the location of an error from an offset within a member to one in the shard.
   static Error located_in_shard(Error error, const Extent& extent, std::uint64_t sample) {
     if (!error.where.uri.empty()) return error;
     const std::int64_t within = std::max<std::int64_t>(error.where.offset, 0);
@@ -230,8 +230,8 @@ class TarSource final : public RecordSource {
     return error;
   }
 
-  // A field for each array in the first .npz: "npz/weights". Damage there is met again, and named,
-  // when the sample is read; the next one that can be read tells the names.
+  // Adds one field per array of the first readable .npz: "npz/weights". A damaged .npz is skipped here, because reading
+  // its sample reports the damage.
   Status add_npz_fields(FieldMapping mapping) {
     constexpr std::uint64_t kTries = 64;
     mapping.info.form = FieldForm::kRecord;
@@ -269,7 +269,7 @@ class TarSource final : public RecordSource {
     return first_error ? Status(std::unexpected(*first_error)) : Status();
   }
 
-  // Where some samples have a .jpg and others a .png, they are one field "image".
+  // If some samples have a .jpg and others a .png, they become one field "image".
   void merge_images(const OpenOptions& options) {
     const auto is_picture = [&](const FieldMapping& mapping) {
       return is_image_ending(mapping.info.name) && mapping.info.kind == FieldKind::kImage &&

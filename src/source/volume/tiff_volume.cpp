@@ -327,7 +327,7 @@ Result<Contents> put_together(std::vector<Result<OpenedFile>> results, const std
                                directories.segments.end());
     directories.segments = {};
   }
-  // The size of one page fits, so the size of all pages is checked next.
+  // The size of one page is known to fit, so this product does not overflow.
   if (contents.layout.page_row_bytes() * contents.layout.height > kMaxVolumeBytes / contents.pages)
     return fail(ErrorCode::kTooLarge, "the TIFF pages are too large", {keys.front(), -1, -1, -1});
   const TiffPageAxes& known = opened.front().axes ? *opened.front().axes : TiffPageAxes{};

@@ -135,7 +135,7 @@ VoxelSet::Box VoxelSet::clipped(std::span<const std::int64_t> origin,
   for (std::size_t i = 0; i < axes_ && i < origin.size() && i < size.size(); ++i) {
     const std::size_t d = 3 - axes_ + i;
     box.begin[d] = std::clamp<std::int64_t>(origin[i], 0, shape_[d]);
-    // Also true where the sum overflows.
+    // A box whose end overflows reaches to the end of the array.
     std::int64_t end = 0;
     if (__builtin_add_overflow(origin[i], std::max<std::int64_t>(size[i], 0), &end)) end = shape_[d];
     box.end[d] = std::min(end, shape_[d]);

@@ -65,7 +65,7 @@ class VoxelSet {
 
   const Axes& block_shape() const { return block_shape_; }
   const Axes& blocks() const { return blocks_; }
-  // The number of elements of a block, cut at the end of the array.
+  // The elements of a block, cut at the end of the array.
   Box block_box(const Axes& block) const;
   std::size_t block_number(const Axes& block) const;
   static Axes padded(std::span<const std::int64_t> axes, std::int64_t with);

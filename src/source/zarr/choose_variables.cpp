@@ -19,8 +19,8 @@ bool is_coordinate(const ZarrArray& array) {
   return array.dimensions == std::vector<std::string>{array.name.substr(array.name.rfind('/') + 1)};
 }
 
-// Without being told: arrays that have the sample dimension and are no coordinates. The dimension, if it is a
-// number, is that axis of the array with the most axes.
+// The default choice: arrays that have the sample dimension and are not coordinates. If the dimension is a number,
+// it is an axis of the array with the most axes.
 Result<std::vector<std::string>> choose_variables(const ZarrNode& node, const ZarrOptions& options,
                                                   const std::string& uri, std::string& dimension) {
   if (node.arrays().empty())
@@ -30,7 +30,8 @@ Result<std::vector<std::string>> choose_variables(const ZarrNode& node, const Za
   for (const std::string& name : node.arrays()) {
     auto array = node.array(name);
     if (!array && array.error().code == ErrorCode::kUnsupported) {
-      // Strings and the like are passed over; what is damaged, or of an unknown codec, is not.
+      // Arrays of strings and other unsupported types are skipped; damaged arrays and unknown codecs are
+      // errors.
       const auto is_readable = node.has_readable_type(name);
       if (is_readable && !*is_readable) continue;
     }

@@ -65,7 +65,8 @@ Result<Coordinate> Coordinate::read(const ZarrArray& array, std::int64_t extent)
   return coordinate;
 }
 
-// Every time can be decoded afterwards; and how fractions are read depends on the range of all times.
+// Checks that every time can be decoded later, and finds the range of all times, which determines how fractions
+// are read.
 Status Coordinate::check_times() {
   const TimeCoding& coding = *time_;
   const auto too_far = [&](const std::string& number) -> Status {
@@ -135,7 +136,7 @@ bool Coordinate::is_numpy_time() const {
 }
 
 double Coordinate::rounded(double number) const {
-  if (packing_) return number;  // float64 in xarray, all others have their stored type
+  if (packing_) return number;  // xarray decodes packed values to float64; all others keep their stored type
   if (dtype_ == DType::kFloat32) return static_cast<float>(number);
   if (dtype_ == DType::kFloat16) return half_to_double(double_to_half(number));
   return number;

@@ -42,7 +42,7 @@ IndexRuns IndexRuns::reversed() const {
 
 IndexRuns IndexRuns::every(std::int64_t step) const {
   IndexRuns chosen;
-  std::int64_t skipped = 0;  // of the next run, before its first that is taken
+  std::int64_t skipped = 0;  // entries of the next run before the first one that is taken
   for (const IndexRun& run : runs_) {
     if (skipped < run.count) {
       const std::int64_t taken = (run.count - skipped + step - 1) / step;

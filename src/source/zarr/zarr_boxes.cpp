@@ -5,8 +5,8 @@
 namespace penstock {
 namespace {
 
-// How far from the place of its first entry an axis that is taken backwards begins: boxes have positive
-// steps.
+// The offset in the sample of the entry with which the box begins. Steps of a box are positive, so a run that is taken
+// backwards begins with its last entry.
 std::int64_t begin_of(const IndexRun& run, std::int64_t stride) {
   return run.step < 0 ? (run.count - 1) * stride : 0;
 }
@@ -20,7 +20,7 @@ void set_axis(ArrayBox& box, std::size_t axis, const IndexRun& run, std::int64_t
   box.to += begin_of(run, stride);
 }
 
-// Along one of its axes, a box for each run of indexes; the boxes have the first of them so far.
+// Divides the boxes along one axis into one box per run of indexes. The boxes already have the first run.
 void split_into_runs(std::vector<ArrayBox>& boxes, std::size_t first, std::size_t axis, const IndexRuns& runs,
                      std::int64_t stride) {
   const std::size_t end = boxes.size();
@@ -36,7 +36,7 @@ void split_into_runs(std::vector<ArrayBox>& boxes, std::size_t first, std::size_
   }
 }
 
-// Along one of its axes, a box for each index.
+// Divides the boxes along one axis into one box per index.
 void split_along(std::vector<ArrayBox>& boxes, std::size_t first, std::size_t axis) {
   const std::size_t end = boxes.size();
   for (std::size_t b = first; b < end; ++b) {
@@ -50,8 +50,8 @@ void split_along(std::vector<ArrayBox>& boxes, std::size_t first, std::size_t ax
   }
 }
 
-// `times`: of the sample axis of this part, counted from its beginning. A stack's channels run through all
-// axes of the variable but its last two, in their order.
+// `times` are positions on the sample axis of this part. The channels of a stack run through all axes of the
+// variable but its last two, in their order.
 void add_boxes_of_part(const Variable& variable, std::size_t first_array, std::size_t part,
                        const IndexRun& times, const BoxTarget& target, std::vector<ArrayBox>& out) {
   ArrayBox box;
@@ -73,7 +73,8 @@ void add_boxes_of_part(const Variable& variable, std::size_t first_array, std::s
   for (std::size_t d = variable.taken.size(); d-- > 0;) {
     if (!variable.is_axis_of_sample(d)) continue;
     split_into_runs(out, first, d, variable.taken[d].entries, strides[d]);
-    // An axis of a box is an axis of the sample: of those that are all channels, one may be.
+    // A box can cover only one of the axes that are merged into channels, because an axis of a box is one axis of
+    // the sample.
     if (target.is_stack && ++own > 3) split_along(out, first, d);
   }
 }

@@ -24,7 +24,7 @@ std::string ChunkKeys::key(const Shape& position) const {
     if (!key.empty()) key += separator;
     key += std::to_string(index);
   }
-  return key.empty() ? "0" : key;  // version 2 names the one chunk of an array without dimensions so
+  return key.empty() ? "0" : key;  // version 2 names the only chunk of an array without dimensions "0"
 }
 
 Result<ChunkKeys> read_v2_chunk_keys(const Json& zarray, const std::string& uri) {

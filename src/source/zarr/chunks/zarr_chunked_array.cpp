@@ -41,7 +41,7 @@ Status ZarrChunkedArray::explained(Status status, std::uint64_t chunk) const {
   if (status) return status;
   Error error = std::move(status).error();
   Where where = stored_at(chunk);
-  if (error.where.offset >= 0) {  // counted from the beginning of the chunk
+  if (error.where.offset >= 0) {  // relative to the beginning of the chunk
     where.offset = std::max<std::int64_t>(where.offset, 0) + error.where.offset;
     where.length = error.where.length;
   }

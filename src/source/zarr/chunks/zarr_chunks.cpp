@@ -12,7 +12,7 @@ Where ZarrChunks::stored_at(std::uint64_t chunk) const {
 
 std::string ZarrChunks::key_of(std::uint64_t chunk) const { return uri() + "/" + keys_.key(grid_position(chunk)); }
 
-// Compressed arrays have half their size or less more often than not.
+// Compressed arrays usually have at most half of their decoded size.
 std::uint64_t ZarrChunks::likely_encoded_bytes() const {
   const std::uint64_t decoded = chain().decoded_bytes();
   return chain().max_encoded_bytes() > decoded ? decoded / 2 : decoded;

@@ -1,4 +1,4 @@
-// A Zarr array each of whose chunks is an object of its own. Immutable; thread-safe.
+// A Zarr array in which each chunk is an object of its own. Immutable and thread-safe.
 #pragma once
 
 #include "source/zarr/chunks/chunk_keys.h"

@@ -20,7 +20,7 @@ ShardId ZarrShards::shard_id(const Path& path, std::size_t level) const {
   return id;
 }
 
-// From the deepest shard on the way that is known, one step further.
+// Continues from the deepest known shard by one level.
 ZarrShards::Path ZarrShards::follow(std::uint64_t chunk) const {
   Path path;
   path.first_element = grid_position(chunk);
@@ -69,7 +69,7 @@ Result<ObjectRead> ZarrShards::next_read(const Path& path) const {
   return ObjectRead{path.key, *range, format.bytes(), path.version};
 }
 
-// Another thread may have learned more since the read was asked for: then it answers no question any more.
+// Another thread may have read the same index in the meantime; then the answer is no longer needed.
 bool ZarrShards::belongs(const ObjectBytes& answer, const Path& path) const {
   const ShardIndexFormat& format = levels_[path.level].format;
   if (path.level == 0) {
@@ -107,7 +107,7 @@ std::optional<ObjectRead> ZarrShards::index_read(std::uint64_t chunk) const {
   const Path path = follow(chunk);
   if (is_complete(path)) return std::nullopt;
   auto read = next_read(path);
-  if (!read) return std::nullopt;  // location() says why
+  if (!read) return std::nullopt;  // location() reports the error
   return *std::move(read);
 }
 

@@ -28,7 +28,7 @@ bool is_time_unit(std::string_view unit) {
   return std::ranges::find(kTimeUnits, unit) != std::end(kTimeUnits);
 }
 
-// "[ns]" or "[10s]", the rest of "M8[ns]"; without it the unit is open.
+// Parses "[ns]" or "[10s]" at the end of "M8[ns]"; if it is absent, the unit is unknown.
 std::optional<std::string> bracketed_unit(std::string_view text) {
   if (text.empty()) return "generic";
   if (!text.starts_with('[') || !text.ends_with(']')) return std::nullopt;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kBytesPerTime = 8;
 constexpr std::int64_t kNaT = std::numeric_limits<std::int64_t>::min();
 constexpr std::uint64_t kDecodedTimes =
-    0x74696d6573;  // tells the fingerprint from that of the stored numbers
+    0x74696d6573;  // distinguishes the fingerprint from that of the stored numbers
 
 class TimeArray final : public ChunkedArray {
  public:
@@ -60,8 +60,8 @@ class TimeArray final : public ChunkedArray {
   }
 
  private:
-  // Stored numbers are never wider than times. They are put at the end of the memory, so that each is read
-  // before a time is written over it.
+  // Stored numbers are never wider than times. They are placed at the end of the memory, so that each is read
+  // before a time overwrites it.
   MutableBytes stored_part(std::uint64_t chunk, MutableBytes out) const {
     return out.last(stored_->chunk_bytes(chunk));
   }
@@ -101,7 +101,7 @@ class TimeArray final : public ChunkedArray {
     return moment ? nanoseconds_since_1970(*moment) : std::nullopt;
   }
 
-  // Chunks at the far edges reach beyond the array, and what stands there means nothing.
+  // Chunks at the far edges extend beyond the array, and the elements there have no meaning.
   bool is_inside(std::uint64_t chunk, std::int64_t byte) const {
     const Shape strides = chunk_strides(chunk);
     std::uint64_t rest = chunk;
