@@ -20,7 +20,7 @@ struct NamedKind {
   FieldKind kind;
 };
 
-constexpr std::array kWords = {
+constexpr std::array kKindNames = {
     NamedKind{"image", FieldKind::kImage}, NamedKind{"mask", FieldKind::kMask},
     NamedKind{"npy", FieldKind::kArray},   NamedKind{"integer", FieldKind::kInteger},
     NamedKind{"text", FieldKind::kText},   NamedKind{"json", FieldKind::kJson},
@@ -61,7 +61,7 @@ Result<Shape> parse_shape(std::string_view text) {
 }  // namespace
 
 Result<FieldType> parse_field_type(const std::string& field, const std::string& text) {
-  for (const auto& [name, kind] : kWords)
+  for (const auto& [name, kind] : kKindNames)
     if (text == name) return FieldType{kind, std::nullopt};
   if (const auto number = dtype_named(text)) return FieldType{FieldKind::kArray, ArraySpec{*number, {}}};
   const auto open = text.find('[');
@@ -77,7 +77,7 @@ Result<FieldType> parse_field_type(const std::string& field, const std::string& 
     }
   }
   std::vector<std::string_view> words;
-  for (const auto& word : kWords) words.push_back(word.name);
+  for (const auto& word : kKindNames) words.push_back(word.name);
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("field \"{}\" cannot be \"{}\"; it can be {}, one number such as float32, or "
                           "elements such as float32[3,224,224]",

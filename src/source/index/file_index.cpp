@@ -26,7 +26,7 @@ namespace {
 // The last letter is the version of the format. Version 2 has more endings of images and counts the files that are
 // left out.
 constexpr std::string_view kMagic = "PENSTIX2";
-constexpr int kDeepest = 64;  // levels of nested folders
+constexpr int kMaxDepth = 64;  // levels of nested folders
 // Several links to one folder are allowed: they make different classes, or repeat its samples, as the user chose.
 // Folders that link to one another, however, can have more paths than can be walked.
 constexpr int kMaxPathsToFolder = 64;
@@ -153,8 +153,8 @@ class Walk {
     for (FolderEntry& entry : *entries) {
       if (entry.is_folder) {
         if (is_passed_over(entry.name)) continue;
-        if (task.depth + 1 > kDeepest)
-          return fail(ErrorCode::kTooLarge, fmt::format("folders nested more than {} deep", kDeepest),
+        if (task.depth + 1 > kMaxDepth)
+          return fail(ErrorCode::kTooLarge, fmt::format("folders nested more than {} deep", kMaxDepth),
                       {full, -1, -1, -1});
         deeper.push_back({join(task.path, entry.name), task.depth + 1, *here});
         continue;
@@ -347,8 +347,8 @@ Result<FileIndex> parse_index(ConstBytes bytes, const std::string& root) {
     index.folders.push_back(std::move(folder));
   }
   const auto file_count = reader.read<std::uint64_t>();
-  constexpr std::uint64_t kBytesEach = 4 + 4 + 8 + 8;
-  if (file_count > reader.left() / kBytesEach) return damaged();
+  constexpr std::uint64_t kBytesPerFile = 4 + 4 + 8 + 8;
+  if (file_count > reader.left() / kBytesPerFile) return damaged();
   index.files.reserve(file_count);
   std::uint64_t name_offset = 0;
   for (std::uint64_t i = 0; i < file_count && reader.ok(); ++i) {

@@ -19,22 +19,22 @@ class IndexGrowth {
   IndexGrowth(std::string path, std::uint64_t stored_bytes)
       : path_(std::move(path)),
         stored_bytes_(stored_bytes),
-        own_bytes_(stored_bytes * kOwnPerStoredByte) {}
+        free_bytes_(stored_bytes * kFreeBytesPerStoredByte) {}
 
   // Accounts for `bytes` more of the index, which describe the data at `offset` of the uncompressed shard. Fails
   // with kNoMemory.
   Status add(std::uint64_t bytes, std::uint64_t offset, std::uint64_t length) {
     taken_ += bytes;
-    return taken_ <= own_bytes_ ? Status() : add_surplus(bytes, offset, length);
+    return taken_ <= free_bytes_ ? Status() : add_surplus(bytes, offset, length);
   }
 
  private:
-  static constexpr std::uint64_t kOwnPerStoredByte = 4;
+  static constexpr std::uint64_t kFreeBytesPerStoredByte = 4;
 
   Status add_surplus(std::uint64_t bytes, std::uint64_t offset, std::uint64_t length) const;
 
   std::string path_;
-  std::uint64_t stored_bytes_ = 0, own_bytes_ = UINT64_MAX, taken_ = 0;
+  std::uint64_t stored_bytes_ = 0, free_bytes_ = UINT64_MAX, taken_ = 0;
 };
 
 }  // namespace penstock

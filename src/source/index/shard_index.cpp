@@ -26,7 +26,7 @@ constexpr auto kShardProgressEvery = std::chrono::milliseconds(100);
 constexpr std::uint64_t kAheadBytes = 64 << 20;  // read ahead from remote shards, shared by all scans
 
 // The number of concurrent scans that fit into half of the memory budget of opening.
-unsigned scans_at_a_time(const ShardSet& set) {
+unsigned concurrent_scans(const ShardSet& set) {
   std::uint64_t each = 0;
   for (const std::string& path : set.paths) each = std::max(each, memory_of_reader(compression_of_name(path)));
   const std::uint64_t fit = std::max<std::uint64_t>(1, OpeningMemory::at_most(UINT64_MAX) / 2 / each);
@@ -64,7 +64,7 @@ class ShardScans {
       : store_(store),
         set_(set),
         scan_(scan),
-        threads_(scans_at_a_time(set)),
+        threads_(concurrent_scans(set)),
         ahead_bytes_(std::min(kAheadBytes, OpeningMemory::at_most(UINT64_MAX) / 4) / threads_),
         contents(set.paths.size()),
         versions(set.paths.size()),

@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kRowsLookedAt = 64;
+constexpr int kMaxExaminedRows = 64;
 
 // Counts the cells that rows would have with a given delimiter.
 class CellCounter {
@@ -48,7 +48,7 @@ std::size_t cells_of_names(std::string_view text, char delimiter) {
 bool first_rows_agree(std::string_view text, char delimiter) {
   CellCounter counter(text, delimiter);
   const std::size_t names = counter.next_row();
-  for (int row = 0; row < kRowsLookedAt; ++row) {
+  for (int row = 0; row < kMaxExaminedRows; ++row) {
     const std::size_t cells = counter.next_row();
     if (cells == 0) return true;
     if (cells != names) return false;

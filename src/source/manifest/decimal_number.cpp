@@ -25,8 +25,8 @@ bool is_below_one(std::string_view digits, std::string_view exponent) {
   std::int64_t written = 0;
   const auto [end, error] = std::from_chars(exponent.data(), exponent.data() + exponent.size(), written);
   if (error == std::errc::result_out_of_range) return exponent.starts_with('-');
-  constexpr std::int64_t kBeyondAnyText = std::int64_t{1} << 40;
-  power += std::clamp(written, -kBeyondAnyText, kBeyondAnyText);
+  constexpr std::int64_t kMaxExponent = std::int64_t{1} << 40;
+  power += std::clamp(written, -kMaxExponent, kMaxExponent);
   return power < 0;
 }
 

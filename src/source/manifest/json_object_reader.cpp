@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kNesting = 256;
+constexpr std::size_t kMaxNesting = 256;
 
 bool is_json_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
@@ -137,7 +137,7 @@ Status JsonObjectReader::read_nested() {
       continue;
     }
     if (letter == '{' || letter == '[') {
-      if (++depth > kNesting) return bad(fmt::format("nested beyond {}", kNesting), ErrorCode::kTooLarge);
+      if (++depth > kMaxNesting) return bad(fmt::format("nested beyond {}", kMaxNesting), ErrorCode::kTooLarge);
     } else if (letter == '}' || letter == ']') {
       --depth;
     }

@@ -25,7 +25,7 @@ namespace {
 // square of their number.
 constexpr std::size_t kMaxTableFields = 4096;
 
-constexpr std::uint64_t kLargestManifest = std::uint64_t{4} << 30;
+constexpr std::uint64_t kMaxManifestFileBytes = std::uint64_t{4} << 30;
 
 std::string lower_ending_of(std::string_view path) {
   const auto slash = path.rfind('/'), dot = path.rfind('.');
@@ -157,12 +157,12 @@ class ManifestSource final : public Source {
 
   // An estimate from a few rows: there may be millions of files, which are not examined until they are read.
   std::uint64_t estimate_bytes() const {
-    constexpr std::uint64_t kRowsToLookAt = 64;
-    const std::uint64_t looked_at = std::min(size(), kRowsToLookAt);
+    constexpr std::uint64_t kMaxSampledRows = 64;
+    const std::uint64_t examined = std::min(size(), kMaxSampledRows);
     std::uint64_t sum = 0;
-    for (std::uint64_t i = 0; i < looked_at; ++i) {
+    for (std::uint64_t i = 0; i < examined; ++i) {
       if (Interruption::is_requested()) break;
-      const std::uint64_t row = i * size() / looked_at;
+      const std::uint64_t row = i * size() / examined;
       sum += table_.row_length(row);
       for (std::size_t field = 0; field < fields_.size(); ++field) {
         if (fields_[field].form != FieldForm::kFile) continue;
@@ -171,7 +171,7 @@ class ManifestSource final : public Source {
         sum += version ? version->size : 0;
       }
     }
-    return sum / looked_at * size();
+    return sum / examined * size();
   }
 
   // The kind that the user requested, else the one that follows from the cells.
@@ -293,7 +293,7 @@ Result<SourcePtr> open_manifest(OpenRequest request, const OpenOptions& options)
 Result<SourcePtr> open_manifest(std::shared_ptr<const Store> store, const std::string& uri,
                                 const std::string& path, const std::string& root,
                                 const OpenOptions& options) {
-  const auto bytes = read_all(*store, path, kLargestManifest);
+  const auto bytes = read_all(*store, path, kMaxManifestFileBytes);
   if (!bytes) return std::unexpected(bytes.error());
   const std::string ending = lower_ending_of(path);
   const ManifestFormat format = ending == "tsv"   ? ManifestFormat::kTsv

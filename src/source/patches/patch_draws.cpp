@@ -12,10 +12,10 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kVisitsPerEpoch = 64;  // a minimum, so that an epoch visits many positions
-constexpr std::uint64_t kFewestPerVisit = 4, kMaxPerVisit = 32;
+constexpr std::uint64_t kMinPerVisit = 4, kMaxPerVisit = 32;
 constexpr std::uint64_t kMaxRegionsListed = 1 << 24;  // 16 bytes each, per volume and class
-constexpr std::uint64_t kAskEveryDraws = 1 << 12;  // regions between two checks for a stop
-constexpr double kWholeShare = 0x1p60;  // the integer that represents the sum of all weights
+constexpr std::uint64_t kRegionsPerStopCheck = 1 << 12;  // regions between two checks for a stop
+constexpr double kTotalShare = 0x1p60;  // the integer that represents the sum of all weights
 
 Shape random_position_in(const PatchGrid::Region& box, Draws& draws) {
   Shape position(box.first.size());
@@ -59,7 +59,7 @@ Result<std::unique_ptr<const PatchDraws>> PatchDraws::make(const PatchVolumes& v
   if (!sets) return std::unexpected(std::move(sets).error());
   std::unique_ptr<PatchDraws> draws(new PatchDraws(volumes));
   draws->per_epoch_ = options.per_epoch;
-  draws->per_visit_ = std::clamp(options.per_epoch / kVisitsPerEpoch, kFewestPerVisit, kMaxPerVisit);
+  draws->per_visit_ = std::clamp(options.per_epoch / kVisitsPerEpoch, kMinPerVisit, kMaxPerVisit);
   PENSTOCK_CHECK(draws->find_strata(std::move(*sets), options));
   PENSTOCK_CHECK(draws->divide_draws(options));
   return draws;
@@ -92,7 +92,7 @@ Status PatchDraws::count_positions(Stratum& stratum, const PatchOptions& options
   }
   const std::uint64_t regions = volume.grid.regions(stratum.edge);
   for (std::uint64_t number = 0; number < regions; ++number) {
-    if (number % kAskEveryDraws == 0 && options.progress && !options.progress(0))
+    if (number % kRegionsPerStopCheck == 0 && options.progress && !options.progress(0))
       return fail(ErrorCode::kStopped, "counting positions for patches was stopped",
                   {volumes_.arrays()[volume.image]->uri(), -1, -1, -1});
     const PatchGrid::Region region = volume.grid.region(number, stratum.edge);
@@ -151,7 +151,7 @@ Status PatchDraws::divide_draws(const PatchOptions& options) {
     stratum.share = is_by_positions
                         ? stratum.positions
                         : static_cast<std::uint64_t>(std::llround(
-                              kWholeShare * (weight_of_class[number] / sum_of_classes) *
+                              kTotalShare * (weight_of_class[number] / sum_of_classes) *
                               (sum_of_volumes[number] > 0 ? volume_weight(stratum) / sum_of_volumes[number] : 0)));
     stratum.end = end += stratum.share;
     const PatchVolume& volume = volumes_.volumes()[stratum.set.volume];

@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kAskEvery = 1 << 16;  // positions of a grid between two checks for a stop
+constexpr std::uint64_t kPositionsPerStopCheck = 1 << 16;  // positions of a grid between two checks for a stop
 
 class PositionFinder {
  public:
@@ -52,7 +52,7 @@ class PositionFinder {
       if (!mask) return std::unexpected(mask.error());
       std::vector<std::uint64_t>& mine = selected.emplace_back();
       for (std::uint64_t position = 0; position < volume.grid.size(); ++position) {
-        if (position % kAskEvery == 0 && !goes_on())
+        if (position % kPositionsPerStopCheck == 0 && !goes_on())
           return fail(ErrorCode::kStopped, "looking for patches in the mask was stopped",
                       {volume.mask->uri(), -1, -1, -1});
         if (mask->count(volume.grid.origin(position), volumes_.patch()) == 0) continue;

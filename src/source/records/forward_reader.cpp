@@ -130,7 +130,7 @@ class DecompressingReader : public ForwardReader {
         failure_ = produced.error();
         break;
       }
-      sum_up(ConstBytes(window_).subspan(filled_, *produced));
+      update_checksum(ConstBytes(window_).subspan(filled_, *produced));
       filled_ += *produced;
       if (*produced == 0) finish();
     }
@@ -162,7 +162,7 @@ class DecompressingReader : public ForwardReader {
     if (filled_ == window_.size()) window_.resize(std::max(kPiece, window_.size() * 2));
   }
 
-  void sum_up(ConstBytes bytes) {
+  void update_checksum(ConstBytes bytes) {
     while (!bytes.empty()) {
       const std::size_t size = std::min(bytes.size(), kChecksummed - summed_);
       sum_ = crc32c(bytes.first(size), sum_);

@@ -15,7 +15,7 @@ constexpr std::uint64_t kRecordUnitBytes = 4 << 20;
 // For samples that opening examines; a single one may be larger.
 constexpr std::uint64_t kRecordAheadBytes = 32 << 20;
 constexpr std::uint64_t kPieceBytes = 256 << 10;  // decompressed at a time
-constexpr std::string_view kOfSample = "looking at a sample to find out its fields";
+constexpr std::string_view kExaminingSample = "looking at a sample to find out its fields";
 
 Status check_size(const Extent& extent) {
   if (extent.length <= Limits{}.encoded_bytes) return {};
@@ -94,7 +94,7 @@ Result<RecordSource::ReadBytes> RecordSource::read(const Extent& extent) const {
   PENSTOCK_CHECK(check_size(extent));
   const Compression compression = compression_of_name(extent.object);
   ReadBytes read;
-  PENSTOCK_CHECK(read.reservation.add(extent.length + memory_of_reader(compression), kOfSample, where_of(extent)));
+  PENSTOCK_CHECK(read.reservation.add(extent.length + memory_of_reader(compression), kExaminingSample, where_of(extent)));
   auto object = store_->open(extent.object);
   if (!object) return std::unexpected(std::move(object).error());
   if (compression == Compression::kNone) {
@@ -132,7 +132,7 @@ void RecordSource::read_each(const std::vector<Extent>& extents,
     const Extent& e = extents[next];
     PENSTOCK_CHECK(check_size(e));
     OpeningReservation reservation;
-    PENSTOCK_CHECK(reservation.add(e.length, kOfSample, where_of(e)));
+    PENSTOCK_CHECK(reservation.add(e.length, kExaminingSample, where_of(e)));
     under_way.emplace_back(
         std::move(reservation), *store_,
         ObjectRead{

@@ -96,7 +96,7 @@ class SampleGrouper {
       return fail(ErrorCode::kCorrupt,
                   fmt::format("sample \"{}\" begins a second time: its members do not stand together", key),
                   where);
-    PENSTOCK_CHECK(out_.growth.add(ShardContents::kBytesPerSample + kBytesPerSeen + key.size(),
+    PENSTOCK_CHECK(out_.growth.add(ShardContents::kBytesPerSample + kBytesPerSeenKey + key.size(),
                                    static_cast<std::uint64_t>(where.offset),
                                    static_cast<std::uint64_t>(where.length)));
     out_.first_members.push_back(out_.offsets.size());
@@ -115,7 +115,7 @@ class SampleGrouper {
     return static_cast<std::uint16_t>(found - out_.field_names.begin());
   }
 
-  static constexpr std::uint64_t kBytesPerSeen = 56;  // an entry of the hash table and its bucket
+  static constexpr std::uint64_t kBytesPerSeenKey = 56;  // an entry of the hash table and its bucket
 
   const std::string& path_;
   ShardContents& out_;

@@ -20,8 +20,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kSamplesToLookAt = 64;
-constexpr std::uint64_t kStreamedToLookAt = 8;  // number of samples; each is read from the beginning of its shard
+constexpr std::uint64_t kMaxExaminedSamples = 64;
+constexpr std::uint64_t kMaxExaminedStreamedSamples = 8;  // number of samples; each is read from the beginning of its shard
 constexpr std::size_t kMaxFeaturesListed = 1 << 16;
 constexpr std::uint64_t kBytesPerFeatureListed = 256;  // memory besides its name
 
@@ -73,7 +73,7 @@ struct FeatureTraits {
   }
 
   // The shape of a feature without values.
-  Shape shape_of_none() const { return wide > 1 ? Shape{0, wide} : Shape{0}; }
+  Shape shape_without_values() const { return wide > 1 ? Shape{0, wide} : Shape{0}; }
 
   FieldKind kind() const {
     if (type == FeatureType::kInteger) return always_one ? FieldKind::kInteger : FieldKind::kArray;
@@ -133,9 +133,9 @@ class TFRecordSource final : public RecordSource {
 
   Status prepare(const OpenOptions& options) {
     Features features;
-    std::uint64_t looked_at = 0;
+    std::uint64_t examined = 0;
     std::optional<Error> first_error;
-    const std::uint64_t tries = std::min(size(), storage().is_forward_only() ? kStreamedToLookAt : kSamplesToLookAt);
+    const std::uint64_t tries = std::min(size(), storage().is_forward_only() ? kMaxExaminedStreamedSamples : kMaxExaminedSamples);
     std::vector<std::uint64_t> samples;
     std::vector<Extent> extents;
     for (std::uint64_t i = 0; i < tries; ++i) {
@@ -145,17 +145,17 @@ class TFRecordSource final : public RecordSource {
     }
     read_each(extents, [&](std::size_t i, const Result<ConstBytes>& stored) {
       if (const auto looked = look_at(samples[i], extents[i], stored, features); looked)
-        ++looked_at;
+        ++examined;
       else if (!first_error)
         first_error = looked.error();
     });
     // Damage is reported when the sample is read. Opening fails only if no sample can be examined.
-    if (looked_at == 0) return std::unexpected(*first_error);
+    if (examined == 0) return std::unexpected(*first_error);
     std::vector<std::string> names;
     for (const auto& [name, traits] : features.by_name) names.push_back(name);
     PENSTOCK_CHECK(check_field_names(options.field_kinds, names));
     for (const auto& [name, traits] : features.by_name) {
-      FieldMapping mapping{{name, traits.kind(), FieldForm::kRecord, traits.seen == looked_at}, traits, {}};
+      FieldMapping mapping{{name, traits.kind(), FieldForm::kRecord, traits.seen == examined}, traits, {}};
       if (const auto requested = options.field_kinds.find(name); requested != options.field_kinds.end()) {
         auto type = parse_field_type(name, requested->second);
         if (!type) return std::unexpected(type.error());
@@ -207,7 +207,7 @@ class TFRecordSource final : public RecordSource {
     if (feature->values() == 0 && mapping.info.kind == FieldKind::kArray && mapping.traits.type != FeatureType::kBytes)
       return RecordValue{{},
                          ArraySpec{mapping.traits.type == FeatureType::kFloat ? DType::kFloat32 : DType::kInt64,
-                                   mapping.traits.shape_of_none()}};
+                                   mapping.traits.shape_without_values()}};
     if (feature->values() != 1)
       return fail(ErrorCode::kShapeMismatch, fmt::format("feature \"{}\" has {} values here, one elsewhere",
                                                          mapping.info.name, feature->values()));
@@ -315,7 +315,7 @@ class TFRecordSource final : public RecordSource {
       spec.shape = {static_cast<std::int64_t>(feature.steps), static_cast<std::int64_t>(feature.first_width)};
     } else {
       spec.shape = {static_cast<std::int64_t>(count)};
-      if (count == 0) spec.shape = mapping.traits.shape_of_none();
+      if (count == 0) spec.shape = mapping.traits.shape_without_values();
     }
     const auto memory = allocate(count * sizeof(T));
     if (!memory) return std::unexpected(memory.error());

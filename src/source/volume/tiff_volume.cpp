@@ -163,7 +163,7 @@ Result<OpenedFile> open_file(const Store& store, const std::string& key, const s
   return OpenedFile{(*object)->version(), std::move(*directories), std::move(axes)};
 }
 
-constexpr const char* kSayAxes =
+constexpr const char* kAxesHint =
     "say how the pages are to be read, as in axes=\"ZYX\" for one stack or axes={\"Z\": 30, \"C\": 2}";
 
 std::unexpected<Error> bad_axes(ErrorCode code, std::string message, const std::string& uri) {
@@ -212,14 +212,14 @@ Result<std::vector<TiffAxis>> stored_axes(const std::vector<OpenedFile>& files, 
     const TiffPageAxes& axes = *files[i].axes;
     const std::uint64_t here = files[i].directories.pages;
     if (!axes.problem.empty())
-      return bad_axes(ErrorCode::kUnsupported, fmt::format("{}; {}", axes.problem, kSayAxes), keys[i]);
+      return bad_axes(ErrorCode::kUnsupported, fmt::format("{}; {}", axes.problem, kAxesHint), keys[i]);
     if (axes.axes.empty() || axes.pages() == here) continue;
     // The files are the planes of one set, one plane per file, in the order of their names.
     if (axes.several_files && axes.axes.size() == 1 && axes.pages() == pages) return one_stack;
     return bad_axes(ErrorCode::kCorrupt,
                     fmt::format("{} says {} = {} pages, the file has {}{}; {}", axes.told_by, axes.describe(),
                                 axes.pages(), here,
-                                axes.several_files ? " (the others are in other files)" : "", kSayAxes),
+                                axes.several_files ? " (the others are in other files)" : "", kAxesHint),
                     keys[i]);
   }
   const TiffPageAxes& first = *files.front().axes;
@@ -232,7 +232,7 @@ Result<std::vector<TiffAxis>> stored_axes(const std::vector<OpenedFile>& files, 
       return bad_axes(ErrorCode::kShapeMismatch,
                       fmt::format("its pages are {}, those of {} are {}; {}",
                                   other.empty() ? "one stack" : files[i].axes->describe(), keys.front(),
-                                  first.axes.empty() ? "one stack" : first.describe(), kSayAxes),
+                                  first.axes.empty() ? "one stack" : first.describe(), kAxesHint),
                       keys[i]);
   }
   if (is_stack) return one_stack;
@@ -284,7 +284,7 @@ bool strips_stand_together(const Contents& contents) {
 }
 
 // Replaces the strips of a contiguous page by stretches of a better size.
-void cut_anew(Contents& contents) {
+void split_contiguous_pages(Contents& contents) {
   TiffLayout& layout = contents.layout;
   const std::uint64_t per_page = layout.segments_per_page();
   std::vector<std::uint64_t> pages(contents.pages);
@@ -339,7 +339,7 @@ Result<Contents> put_together(std::vector<Result<OpenedFile>> results, const std
     return bad_axes(ErrorCode::kUnsupported,
                     fmt::format("{} axes of pages; at most {} are read", contents.axes.size(), kMaxAxes - 3),
                     uri);
-  if (strips_stand_together(contents)) cut_anew(contents);
+  if (strips_stand_together(contents)) split_contiguous_pages(contents);
   return contents;
 }
 

@@ -125,7 +125,7 @@ Status check_signedness(const ZarrArray& array) {
 }
 
 // Whether `dimension` is the name of the axis, or its number if the axis has no name.
-bool is_meant(const std::string& dimension, const ZarrArray& array, std::size_t axis) {
+bool names_axis(const std::string& dimension, const ZarrArray& array, std::size_t axis) {
   const bool has_name = axis < array.dimensions.size() && !array.dimensions[axis].empty();
   return dimension == (has_name ? array.dimensions[axis] : std::to_string(axis));
 }
@@ -283,13 +283,13 @@ Result<Variable> make_variable(std::vector<ZarrArray> arrays, bool is_time, Coor
   for (std::size_t d = 0; d < shape.size(); ++d) {
     Chosen chosen{IndexRuns(IndexRun{0, shape[d], 1}), false};
     for (const auto& [dimension, selection] : options.select) {
-      if (!is_meant(dimension, array, d)) continue;
+      if (!names_axis(dimension, array, d)) continue;
       auto selected = select_on_axis(selection, dimension, array, shape[d], coordinates, uri);
       if (!selected) return std::unexpected(std::move(selected).error());
       chosen = std::move(*selected);
     }
     for (const auto& [dimension, positions] : options.isel) {
-      if (!is_meant(dimension, array, d)) continue;
+      if (!names_axis(dimension, array, d)) continue;
       auto selected = select_by_position(positions, shape[d], dimension, uri);
       if (!selected) return std::unexpected(std::move(selected).error());
       chosen = std::move(*selected);

@@ -96,7 +96,7 @@ Result<std::int64_t> unit_nanoseconds(const std::string& unit, Calendar calendar
 }
 
 // Whether 1970 plus this many nanoseconds fits 64 bits of microseconds, which is the range of cftime.
-bool is_near(__int128 nanoseconds) {
+bool is_in_range(__int128 nanoseconds) {
   constexpr __int128 kMax = static_cast<__int128>(std::numeric_limits<std::int64_t>::max()) * kMicrosecond;
   return nanoseconds <= kMax && nanoseconds >= -kMax;
 }
@@ -110,7 +110,7 @@ bool fits_numpy(__int128 nanoseconds) {
 
 std::optional<Moment> TimeUnits::decode(std::int64_t count) const {
   const __int128 passed = static_cast<__int128>(count) * nanoseconds;
-  if (!is_near(passed) || !is_near(nanoseconds_between({}, since) + passed)) return std::nullopt;
+  if (!is_in_range(passed) || !is_in_range(nanoseconds_between({}, since) + passed)) return std::nullopt;
   return add_nanoseconds(since, passed);
 }
 
@@ -141,7 +141,7 @@ std::optional<Moment> TimeUnits::decode(double count, Fractions fractions) const
     if (of_second == 999'999) microseconds = static_cast<std::int64_t>(std::ceil(passed));
   }
   const __int128 whole = static_cast<__int128>(microseconds) * kMicrosecond;
-  if (!is_near(nanoseconds_between({}, since) + whole)) return std::nullopt;
+  if (!is_in_range(nanoseconds_between({}, since) + whole)) return std::nullopt;
   return add_nanoseconds(since, whole);
 }
 
