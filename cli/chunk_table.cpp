@@ -67,7 +67,7 @@ std::string codecs_of(const ChunkedArray& array) {
 
 // Bytes of the object or the part of it; nothing where there is no such chunk.
 Result<std::optional<std::uint64_t>> stored_bytes_of(const ChunkedArray& array, std::uint64_t chunk) {
-  const auto place = array.place(chunk);
+  const auto place = array.location(chunk);
   if (!place) return std::unexpected(place.error());
   if (place->is_missing) return std::nullopt;
   const auto version = array.store().stat(place->read.key);

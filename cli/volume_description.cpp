@@ -18,7 +18,7 @@ namespace {
 std::uint64_t stored_bytes(const ChunkedArray& volume) {
   std::uint64_t bytes = 0;
   for (std::uint64_t chunk = 0; chunk < volume.chunks(); ++chunk)
-    if (const auto place = volume.place(chunk); place && !place->is_missing) bytes += place->read.range.length;
+    if (const auto place = volume.location(chunk); place && !place->is_missing) bytes += place->read.range.length;
   return bytes;
 }
 

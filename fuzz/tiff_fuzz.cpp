@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::size_t bytes = (*array)->chunk_bytes(chunk);
     const Shape strides = (*array)->chunk_strides(chunk);
     if (strides.front() != static_cast<std::int64_t>(bytes)) broken("a chunk is one page thick");
-    const auto place = (*array)->place(chunk);
+    const auto place = (*array)->location(chunk);
     if (!place) broken("places are known");
     if (bytes > kMaxChunkBytes) continue;
     decoded.assign(bytes, std::byte{0xaa});

@@ -38,10 +38,10 @@ void check_chunk(const ChunkedArray& array, std::uint64_t chunk, const std::vect
     demand(is_ours(index->key), "keys stay below the array");
     std::vector<std::byte> memory = file;
     demand(index->range.length <= std::uint64_t{17} << 20, "indexes are limited");
-    auto answer = array.keep_index(chunk, ObjectBytes{memory, 0, {memory.size(), 0}});
+    auto answer = array.add_index(chunk, ObjectBytes{memory, 0, {memory.size(), 0}});
     if (!answer) demand(answer.error().where.uri == index->key, "errors name the shard");
   }
-  const auto place = array.place(chunk);
+  const auto place = array.location(chunk);
   if (!place) {
     demand(is_ours(place.error().where.uri), "errors name the shard");
     return;
@@ -60,7 +60,7 @@ void check_array(const ZarrArray& array, const std::vector<std::byte>& file) {
   const std::uint64_t chunks = data.chunks();
   for (const std::uint64_t chunk : {std::uint64_t{0}, std::uint64_t{1}, chunks / 2, chunks - 1})
     if (chunk < chunks) check_chunk(data, chunk, file);
-  demand(!data.place(chunks), "no chunk beyond the last");
+  demand(!data.location(chunks), "no chunk beyond the last");
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ Result<Place> place_of_chunk(const Source& source, std::size_t field, std::uint6
   if (chunks.empty()) return Place{kNothingStored, nullptr, {}};
   const ChunkId chunk = chunks[spread(chunks.size() - 1, number, count)];
   const ChunkedArray& array = *source.storage().arrays[chunk.array];
-  const auto place = array.place(chunk.number);
+  const auto place = array.location(chunk.number);
   if (!place) return std::unexpected(place.error());
   if (place->is_missing) return Place{kNothingStored, nullptr, {}};
   ByteRange range = place->read.range;

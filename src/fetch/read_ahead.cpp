@@ -135,7 +135,7 @@ void ReadAhead::place_chunks() {
               {sample->position, chunk, &array.store(), *index});
         return false;
       }
-      const auto place = array.place(chunk.number);
+      const auto place = array.location(chunk.number);
       if (place && !place->is_missing) add(sample->position, array.store(), place->read, chunks, chunk);
       return true;
     });
@@ -194,7 +194,7 @@ void ReadAhead::start_index(std::unique_lock<std::mutex>& lock) {
       [this, wanted, memory, generation](Result<ObjectBytes> answer) {
         const bool was_stopped = !answer && answer.error().code == ErrorCode::kStopped;
         const Status kept = was_stopped ? Status{}
-                                        : source_.storage().arrays[wanted.chunk.array]->keep_index(
+                                        : source_.storage().arrays[wanted.chunk.array]->add_index(
                                               wanted.chunk.number, std::move(answer));
         std::unique_lock relock(mutex_);
         --in_flight_;
@@ -397,7 +397,7 @@ Status ReadAhead::bring_indexes(const ChunkedArray& array, std::uint64_t chunk) 
     if (!index || Name{index->key, index->range} != name) continue;
     std::vector<std::byte> memory;
     PENSTOCK_CHECK(
-        array.keep_index(chunk, read(array.store(), *index, [&](std::size_t bytes) -> Result<MutableBytes> {
+        array.add_index(chunk, read(array.store(), *index, [&](std::size_t bytes) -> Result<MutableBytes> {
                            memory.resize(bytes);
                            return MutableBytes(memory);
                          })));

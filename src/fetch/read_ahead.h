@@ -59,7 +59,7 @@ class ReadAhead {
   std::optional<Result<Bytes>> take_version(const std::string& object);
   // Reads it now, into memory that `room` gives.
   Result<ObjectBytes> read(const Store& store, const ObjectRead& read, const Store::Allocate& room);
-  // The indexes that place() of this chunk needs: waits for those that are under way, reads others.
+  // The indexes that location() of this chunk needs: waits for those that are under way, reads others.
   Status bring_indexes(const ChunkedArray& array, std::uint64_t chunk);
   // The sample is made: what was read for it and nobody took is dropped.
   void finish(std::uint64_t position);

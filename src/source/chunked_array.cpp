@@ -19,7 +19,7 @@ ChunkedArray::ChunkedArray(std::string uri, ArraySpec spec, Shape chunk_shape)
 }
 
 ChunkedArray::Holder ChunkedArray::holder(std::uint64_t chunk) const {
-  auto found = place(chunk);
+  auto found = location(chunk);
   if (!found) return {uri_, std::nullopt};
   return {std::move(found->read.key), found->read.version};
 }
@@ -32,12 +32,12 @@ std::uint64_t ChunkedArray::fingerprint() const {
 }
 
 std::string describe_chunk(const ChunkedArray& array, std::uint64_t chunk) {
-  Shape place(array.grid().size());
-  for (std::size_t d = place.size(); d-- > 0;) {
-    place[d] = static_cast<std::int64_t>(chunk % static_cast<std::uint64_t>(array.grid()[d]));
+  Shape position(array.grid().size());
+  for (std::size_t d = position.size(); d-- > 0;) {
+    position[d] = static_cast<std::int64_t>(chunk % static_cast<std::uint64_t>(array.grid()[d]));
     chunk /= static_cast<std::uint64_t>(array.grid()[d]);
   }
-  return fmt::format("{}", fmt::join(place, "."));
+  return fmt::format("{}", fmt::join(position, "."));
 }
 
 }  // namespace penstock

@@ -15,8 +15,8 @@ struct Extent {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
   static constexpr std::int64_t kUnknown = INT64_MIN;
-  std::int64_t modified_ns = kUnknown;  // of the object when it was indexed; kUnknown: it was not
-  std::uint64_t object_bytes = 0;       // likewise
+  std::int64_t modified_ns = kUnknown;  // of the object when it was indexed; kUnknown: it was not indexed
+  std::uint64_t object_bytes = 0;       // size of the object when it was indexed
   bool shared_object = false;           // the object holds other samples too, so it is worth keeping open
   // Number of the StreamBlock that holds the bytes; -1: the object can be read anywhere. In a block, offsets count
   // uncompressed bytes.

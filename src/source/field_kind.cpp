@@ -20,14 +20,15 @@ struct NamedKind {
   FieldKind kind;
 };
 
-constexpr std::array kWords = {
+constexpr std::array kKindNames = {
     NamedKind{"image", FieldKind::kImage}, NamedKind{"mask", FieldKind::kMask},
     NamedKind{"npy", FieldKind::kArray},   NamedKind{"integer", FieldKind::kInteger},
     NamedKind{"text", FieldKind::kText},   NamedKind{"json", FieldKind::kJson},
     NamedKind{"bytes", FieldKind::kBytes},
 };
 
-// WebDataset's default decoders besides images, less those that run code or need its own formats.
+// The endings that WebDataset's default decoders read besides images, without those that run code or use formats
+// of its own.
 constexpr std::array kExtensions = {
     NamedKind{"npy", FieldKind::kArray},     NamedKind{"npz", FieldKind::kArray},
     NamedKind{"cls", FieldKind::kInteger},   NamedKind{"cls2", FieldKind::kInteger},
@@ -60,7 +61,7 @@ Result<Shape> parse_shape(std::string_view text) {
 }  // namespace
 
 Result<FieldType> parse_field_type(const std::string& field, const std::string& text) {
-  for (const auto& [name, kind] : kWords)
+  for (const auto& [name, kind] : kKindNames)
     if (text == name) return FieldType{kind, std::nullopt};
   if (const auto number = dtype_named(text)) return FieldType{FieldKind::kArray, ArraySpec{*number, {}}};
   const auto open = text.find('[');
@@ -76,7 +77,7 @@ Result<FieldType> parse_field_type(const std::string& field, const std::string& 
     }
   }
   std::vector<std::string_view> words;
-  for (const auto& word : kWords) words.push_back(word.name);
+  for (const auto& word : kKindNames) words.push_back(word.name);
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("field \"{}\" cannot be \"{}\"; it can be {}, one number such as float32, or "
                           "elements such as float32[3,224,224]",
@@ -98,7 +99,7 @@ FieldKind kind_of_extension(std::string_view extension) {
 
 bool looks_like_image(std::span<const std::byte> bytes) {
   const ImageFormat* const format = image_format_of(bytes);
-  // Two bytes are too few to tell a JPEG from other bytes.
+  // Two bytes are not enough to tell a JPEG file from other data.
   const bool is_jpeg = format != nullptr && format->make == make_jpeg_codec;
   return is_jpeg ? bytes.size() > 2 && bytes[2] == std::byte{0xFF} : format != nullptr;
 }

@@ -1,4 +1,4 @@
-// What a field is, by its name or by the user's word.
+// The kind of a field, which follows from its name or is given by the user. Thread-safe.
 #pragma once
 
 #include <map>
@@ -12,21 +12,21 @@ namespace penstock {
 
 struct FieldType {
   FieldKind kind = FieldKind::kBytes;
-  std::optional<ArraySpec> elements;  // raw numbers of this type and shape
+  std::optional<ArraySpec> elements;  // for raw numbers: their type and shape
 };
 
-// "image", "mask", "npy", "integer", "text", "json", "bytes", one number: "float32", or elements:
-// "float32[3,224,224]".
+// Parses the name of a kind ("image", "mask", "npy", "integer", "text", "json", "bytes"), the type of a single number
+// ("float32"), or the type and shape of elements ("float32[3,224,224]").
 Result<FieldType> parse_field_type(const std::string& field, const std::string& text);
 
-// By the last part of a file's ending: "jpg", "mask.png", "cls", "json", ... Anything unknown
-// (pickles included) is bytes: it is handed on, never run.
+// The kind of a file by its ending: "jpg", "mask.png", "cls", "json", ... Unknown endings, including those of pickles,
+// are bytes, which are delivered and never executed.
 FieldKind kind_of_extension(std::string_view extension);
 
-// Does it begin like an image that is read?
+// Whether the bytes begin like an image of a supported format.
 bool looks_like_image(std::span<const std::byte> bytes);
 
-// Fails where `wanted` names a field that is not among `known`, with the nearest one.
+// Fails if `wanted` names a field that is not in `known`; the error suggests the nearest name.
 Status check_field_names(const std::map<std::string, std::string>& wanted,
                          const std::vector<std::string>& known);
 

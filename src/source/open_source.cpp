@@ -1,4 +1,4 @@
-// Opens what the user named: finds its format, or says what is wrong.
+// Opens what the user named: finds its format, or explains why it cannot be opened.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -48,12 +48,12 @@ std::string name_of_list(const std::vector<std::string>& uris) {
 
 struct ExpandedList {
   std::vector<std::string> paths;
-  bool has_folders = false;  // that hold anything but shards
+  bool has_folders = false;  // folders that hold anything but shards
 };
 
-// Replaces patterns, and folders of shards, by their files; the order of the list stays.
+// Replaces patterns and folders of shards by their files and keeps the order of the list.
 Result<ExpandedList> expand_list(const Store& store, const std::vector<std::string>& uris,
-                                 const SourceFormat* told) {
+                                 const SourceFormat* requested) {
   ExpandedList list;
   for (const std::string& uri : uris) {
     std::error_code error;
@@ -64,8 +64,8 @@ Result<ExpandedList> expand_list(const Store& store, const std::vector<std::stri
     const fs::file_status status = is_remote(uri) ? fs::file_status() : fs::status(uri, error);
     std::vector<std::string> found = {uri};
     if (fs::is_directory(status)) {
-      const bool is_of_samples = told != nullptr && told->unit == SourceFormat::Unit::kSample;
-      auto shards = find_shards(store, uri, is_of_samples ? nullptr : told);
+      const bool is_of_samples = requested != nullptr && requested->unit == SourceFormat::Unit::kSample;
+      auto shards = find_shards(store, uri, is_of_samples ? nullptr : requested);
       if (!shards) return std::unexpected(std::move(shards).error());
       list.has_folders = list.has_folders || shards->paths.empty();
       found = std::move(shards->paths);
@@ -102,7 +102,7 @@ Status check_no_volume(const std::string& uri) {
 }
 
 // A server cannot be listed, so a URL names one object, a brace pattern, or a Zarr hierarchy.
-Result<SourcePtr> open_remote(const std::string& given, const SourceFormat* told, const OpenOptions& options) {
+Result<SourcePtr> open_remote(const std::string& given, const SourceFormat* requested, const OpenOptions& options) {
   auto store = make_store_for(given, options.headers);
   if (!store) return std::unexpected(std::move(store).error());
   const std::string key = object_key(given);
@@ -113,9 +113,9 @@ Result<SourcePtr> open_remote(const std::string& given, const SourceFormat* told
     request.paths = std::move(*expanded);
     request.is_alone = request.paths.size() == 1;
   }
-  const SourceFormat* const format = told != nullptr ? told : source_format_of(request.paths.front());
+  const SourceFormat* const format = requested != nullptr ? requested : source_format_of(request.paths.front());
   if (format != nullptr) return format->open(std::move(request), options);
-  // Hierarchies have no ending that tells. Opening one finds out whether it is there.
+  // The name of a Zarr hierarchy has no known ending, so only opening it shows whether it exists.
   for (const SourceFormat& candidate : source_formats()) {
     if (candidate.unit != SourceFormat::Unit::kFolder || !candidate.reads_urls) continue;
     auto opened = candidate.open(request, options);
@@ -130,23 +130,23 @@ Result<SourcePtr> open_remote(const std::string& given, const SourceFormat* told
 
 Result<SourcePtr> open_one(const std::string& uri, const OpenOptions& options) {
   using Unit = SourceFormat::Unit;
-  const SourceFormat* const told = source_format_named(options.kind);
-  if (!options.kind.empty() && told == nullptr)
+  const SourceFormat* const requested = source_format_named(options.kind);
+  if (!options.kind.empty() && requested == nullptr)
     return fail(ErrorCode::kInvalidArgument, fmt::format("kind=\"{}\" is not known; there are {}", options.kind,
                                                          fmt::join(source_format_names(), ", ")));
   if (uri.empty()) return fail(ErrorCode::kInvalidArgument, "the source is an empty string");
-  if (is_remote(uri)) return open_remote(uri, told, options);
+  if (is_remote(uri)) return open_remote(uri, requested, options);
   OpenRequest request{std::make_shared<const FileStore>(), uri, uri, absolute_path(uri), {uri}, true};
-  if (told != nullptr && told->unit == Unit::kFolder) return told->open(std::move(request), options);
+  if (requested != nullptr && requested->unit == Unit::kFolder) return requested->open(std::move(request), options);
   std::error_code error;
   const fs::file_status status = fs::status(uri, error);
-  if (told == nullptr && fs::is_directory(status)) {
+  if (requested == nullptr && fs::is_directory(status)) {
     const auto format = source_format_of_folder(*request.store, uri);
     if (!format) return std::unexpected(format.error());
     if (*format != nullptr) return (*format)->open(std::move(request), options);
   }
-  if (fs::is_directory(status) && (told == nullptr || told->unit != Unit::kObject))
-    return open_folder(std::move(request.store), uri, told, options);
+  if (fs::is_directory(status) && (requested == nullptr || requested->unit != Unit::kObject))
+    return open_folder(std::move(request.store), uri, requested, options);
   request.is_alone = fs::exists(status);
   if (request.is_alone) {
     // The name is taken literally, whatever characters it has.
@@ -161,8 +161,8 @@ Result<SourcePtr> open_one(const std::string& uri, const OpenOptions& options) {
     return not_there(uri);
   }
   const std::string& first = request.paths.front();
-  if (told == nullptr) PENSTOCK_CHECK(check_no_volume(first));
-  const SourceFormat* format = told != nullptr ? told : source_format_of(first);
+  if (requested == nullptr) PENSTOCK_CHECK(check_no_volume(first));
+  const SourceFormat* format = requested != nullptr ? requested : source_format_of(first);
   if (format == nullptr && !request.is_alone && fs::is_directory(first)) {
     const auto of_folder = source_format_of_folder(*request.store, first);
     if (!of_folder) return std::unexpected(of_folder.error());
@@ -181,17 +181,17 @@ Result<SourcePtr> open_one(const std::string& uri, const OpenOptions& options) {
 Result<SourcePtr> open_several(const std::vector<std::string>& uris, const OpenOptions& options) {
   using Unit = SourceFormat::Unit;
   if (uris.empty()) return fail(ErrorCode::kInvalidArgument, "the source is an empty list");
-  const SourceFormat* const told = source_format_named(options.kind);
+  const SourceFormat* const requested = source_format_named(options.kind);
   // Alone, a .npy file is an array of samples; in a list it is one sample, however long the list is.
   const auto is_local_sample = [&](const std::string& uri) {
     std::error_code ignored;
-    const SourceFormat* const format = told != nullptr ? told : source_format_of(uri);
+    const SourceFormat* const format = requested != nullptr ? requested : source_format_of(uri);
     return !is_remote(uri) && fs::is_regular_file(uri, ignored) && format != nullptr && format->unit == Unit::kSample;
   };
   if (uris.size() == 1 && !is_local_sample(uris.front())) return open_one(uris.front(), options);
   auto store = make_store_for(uris.front(), options.headers);
   if (!store) return std::unexpected(std::move(store).error());
-  auto expanded = expand_list(**store, uris, told);
+  auto expanded = expand_list(**store, uris, requested);
   if (!expanded) return std::unexpected(std::move(expanded).error());
   // One store sends one query to its server, so each signed URL needs a store of its own.
   const bool are_signed = std::ranges::any_of(uris, [](const std::string& uri) { return without_secrets(uri) != uri; });
@@ -204,8 +204,8 @@ Result<SourcePtr> open_several(const std::vector<std::string>& uris, const OpenO
     }
     return mix(std::move(parts), {});
   }
-  if (told == nullptr && !is_remote(uris.front())) PENSTOCK_CHECK(check_no_volume(expanded->paths.front()));
-  const SourceFormat* const format = told != nullptr ? told : source_format_of(expanded->paths.front());
+  if (requested == nullptr && !is_remote(uris.front())) PENSTOCK_CHECK(check_no_volume(expanded->paths.front()));
+  const SourceFormat* const format = requested != nullptr ? requested : source_format_of(expanded->paths.front());
   const std::string name = name_of_list(uris);
   if (format != nullptr && (format->unit == Unit::kObject || format->unit == Unit::kFolder))
     return fail(ErrorCode::kUnsupported,
@@ -228,7 +228,7 @@ Result<SourcePtr> open_labelled(const LabelledFiles& files, const OpenOptions& o
   return open_file_list(std::make_shared<const FileStore>(), name_of_list(files.paths), files, options);
 }
 
-// A source that was opened after an interruption may lack what could not be read then.
+// A source that was opened while an interruption was requested may lack the parts that could not be read.
 Result<SourcePtr> unless_interrupted(Result<SourcePtr> opened) {
   if (opened) PENSTOCK_CHECK(check_interruption((*opened)->uri()));
   return opened;

@@ -13,10 +13,10 @@ namespace penstock {
 // A record whose checksums were verified.
 struct OpenedRecord {
   std::span<const std::byte> bytes;
-  std::shared_ptr<const void> contents;  // what the source found in it, for all fields; may be nullptr
+  std::shared_ptr<const void> contents;  // what the source parsed, for all fields; may be nullptr
 };
 
-// What a record says about one field.
+// The value of one field of a record.
 struct RecordValue {
   std::span<const std::byte> bytes;  // a file, or the elements of an array where `elements` is given
   std::optional<ArraySpec> elements;

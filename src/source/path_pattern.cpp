@@ -20,7 +20,7 @@ std::optional<std::uint64_t> as_number(const std::string& text) {
   return value;
 }
 
-// "007..010" keeps its width, as in a shell.
+// The numbers of "007..010" keep their width, as in a shell.
 std::vector<std::string> alternatives(const std::string& body) {
   std::vector<std::string> out;
   if (const auto dots = body.find(".."); dots != std::string::npos) {

@@ -39,14 +39,14 @@ Result<std::vector<Number>> read_elements(const ChunkedArray& array, std::uint64
   InterruptionCheck check;
   for (std::uint64_t chunk = 0; chunk < array.chunks(); ++chunk) {
     PENSTOCK_CHECK(check_interruption(array.uri()));
-    const auto place = array.place(chunk);
-    if (!place) return std::unexpected(place.error());
+    const auto location = array.location(chunk);
+    if (!location) return std::unexpected(location.error());
     const auto decoded = scratch.get(kDecodedBuffer, std::max<std::size_t>(array.chunk_bytes(chunk), 1));
     if (!decoded) return std::unexpected(decoded.error());
     const MutableBytes bytes = decoded->first(array.chunk_bytes(chunk));
-    bool is_missing = place->is_missing;
+    bool is_missing = location->is_missing;
     if (!is_missing) {
-      const auto stored = array.store().read(place->read, [&](std::size_t size) -> Result<MutableBytes> {
+      const auto stored = array.store().read(location->read, [&](std::size_t size) -> Result<MutableBytes> {
         const auto memory = scratch.get(kStoredBuffer, std::max<std::size_t>(size, 1));
         if (!memory) return std::unexpected(memory.error());
         return memory->first(size);
@@ -55,12 +55,12 @@ Result<std::vector<Number>> read_elements(const ChunkedArray& array, std::uint64
       is_missing = !stored;
       if (stored)
         if (auto status = array.decode(chunk, stored->bytes, bytes, codecs); !status) {
-          status.error().where = {place->read.key, 0, static_cast<std::int64_t>(stored->bytes.size()), -1};
+          status.error().where = {location->read.key, 0, static_cast<std::int64_t>(stored->bytes.size()), -1};
           return std::unexpected(std::move(status).error());
         }
     }
     if (is_missing) PENSTOCK_CHECK(array.fill_missing(chunk, bytes));
-    // Element by element: coordinates are short.
+    // Coordinates are short, so the elements are converted one by one.
     Shape origin(rank), index(rank, 0);
     std::uint64_t rest = chunk;
     for (std::size_t d = rank; d-- > 0;) {

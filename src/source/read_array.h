@@ -1,4 +1,4 @@
-// A small chunked array as a whole: coordinates.
+// Reads a small chunked array, such as a coordinate, as a whole.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace penstock {
 
-// All elements in C order, as doubles. Fails above `max_elements`, and for complex numbers.
+// All elements in C order, as doubles. Fails if there are more than `max_elements`, and for complex numbers.
 Result<std::vector<double>> read_numbers(const ChunkedArray& array, std::uint64_t max_elements);
 
-// The same as integers, which keeps all digits of an array of integers.
+// The same as integers, so that 64-bit integers stay exact.
 Result<std::vector<std::int64_t>> read_integers(const ChunkedArray& array, std::uint64_t max_elements);
 
 }  // namespace penstock

@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// What a format opens. All members are filled in.
+// A request to open a data set. All members are set.
 struct OpenRequest {
   std::shared_ptr<const Store> store;
   std::string given;               // as the user gave it, including passwords and signatures

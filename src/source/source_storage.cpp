@@ -16,7 +16,7 @@ std::size_t SourceStorage::reads_ahead() const {
 }
 
 void SourceStorage::discard_indexes() const {
-  for (const std::string& path : discardable_indexes) forget_index(path);
+  for (const std::string& path : discardable_indexes) delete_saved_index(path);
 }
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// How the samples of a source are stored: what reading, shuffling and planning need to know of it as a whole.
+// How the samples of a source are stored: the facts about the whole source that reading, shuffling and planning need.
 //
 // A value that a source builds when it is opened and never changes afterwards.
 #pragma once
@@ -20,9 +20,9 @@ class Store;
 struct SourceStorage {
   // The stores of all extents and streams. Chunked arrays have stores of their own.
   std::vector<std::shared_ptr<const Store>> stores;
-  std::vector<std::shared_ptr<const ChunkedArray>> arrays;  // that ArrayBox::array counts
+  std::vector<std::shared_ptr<const ChunkedArray>> arrays;  // ArrayBox::array is a position in it
   std::vector<Stream> streams;
-  std::vector<StreamBlock> blocks;  // that Extent::block counts; sorted by stream, then by position
+  std::vector<StreamBlock> blocks;  // Extent::block is a position in it; sorted by stream, then by offset
   std::uint64_t stored_bytes = 0;
 
   // For a windowed shuffle. nullptr: every unit_samples consecutive samples are a unit.

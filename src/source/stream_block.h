@@ -14,14 +14,14 @@ struct Stream {
   std::string object;
   std::int64_t modified_ns = 0;
   std::uint64_t object_bytes = 0;
-  std::span<const std::uint32_t> checksums;  // of its uncompressed bytes, one per MiB
-  const Store* store = nullptr;              // that has the object; one of SourceStorage::stores
+  std::span<const std::uint32_t> checksums;  // one per MiB of its uncompressed bytes
+  const Store* store = nullptr;              // has the object; one of SourceStorage::stores
 };
 
 // A part of a compressed object that is decompressed as a whole.
 struct StreamBlock {
   std::uint32_t stream = 0;                    // position in SourceStorage::streams
-  std::uint64_t begin_byte = 0, end_byte = 0;  // of the uncompressed object
+  std::uint64_t begin_byte = 0, end_byte = 0;  // offsets in the uncompressed object
 };
 
 }  // namespace penstock

@@ -44,7 +44,7 @@ class CountingArray final : public ChunkedArray {
     return static_cast<std::size_t>(chunk_shape()[0] * chunk_shape()[1]);
   }
   bool swap_bytes() const override { return false; }
-  Result<ChunkPlace> place(std::uint64_t) const override { return ChunkPlace{{"chunk", {0, 1}, 1, {}}}; }
+  Result<ChunkLocation> location(std::uint64_t) const override { return ChunkLocation{{"chunk", {0, 1}, 1, {}}}; }
   Status decode(std::uint64_t chunk, ConstBytes, MutableBytes out, CodecWorker&) const override {
     if (damaged_.contains(chunk)) return fail(ErrorCode::kCorrupt, "damaged");
     const auto across = static_cast<std::uint64_t>(grid()[1]);

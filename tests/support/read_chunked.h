@@ -17,7 +17,7 @@ inline Result<std::vector<std::byte>> read_chunk(const ChunkedArray& array, std:
   Scratch scratch(budget);
   CodecWorker worker(scratch, 0);
   std::vector<std::byte> encoded, decoded(array.chunk_bytes(chunk));
-  const auto place = array.place(chunk);
+  const auto place = array.location(chunk);
   if (!place) return std::unexpected(place.error());
   if (place->is_missing) {
     if (const auto filled = array.fill_missing(chunk, decoded); !filled)

@@ -18,10 +18,10 @@ void ChunkReader::turn_to(const SharedReads& shared) {
   first_->turn_to(shared);
 }
 
-Result<ChunkPlace> ChunkReader::locate(const ChunkId& chunk) const {
+Result<ChunkLocation> ChunkReader::locate(const ChunkId& chunk) const {
   const ChunkedArray& array = *source_.storage().arrays[chunk.array];
   if (indexes_ != nullptr) PENSTOCK_CHECK(indexes_->bring_indexes(array, chunk.number));
-  return array.place(chunk.number);
+  return array.location(chunk.number);
 }
 
 Result<ChunkReader::Stored> ChunkReader::read(const ChunkId& chunk) {
@@ -48,7 +48,7 @@ Result<ChunkReader::Stored> ChunkReader::ask(ChunkRead wanted) {
   const auto got = first_->read(wanted);
   if (!got && got.error().code == ErrorCode::kNotFound) return Stored{{}, true};
   if (!got) {
-    if (got.error().code == ErrorCode::kChanged) wanted.array.forget_index(wanted.chunk.number);
+    if (got.error().code == ErrorCode::kChanged) wanted.array.discard_index(wanted.chunk.number);
     return std::unexpected(got.error());
   }
   version_ = got->version;

@@ -45,7 +45,7 @@ class ChunkReader {
 
  private:
   Result<Stored> ask(ChunkRead wanted);
-  Result<ChunkPlace> locate(const ChunkId& chunk) const;
+  Result<ChunkLocation> locate(const ChunkId& chunk) const;
 
   const Source& source_;
   StageClock& clock_;

@@ -29,7 +29,7 @@ class MixSource final : public Source {
       add_storage(part->storage());
     }
     storage_.units = join_units();
-    // A field that only some parts have everywhere cannot be in every batch.
+    // A field that is missing in some samples of a part cannot be in every batch.
     fields_ = parts_.front()->fields();
     for (std::size_t i = 0; i < fields_.size(); ++i)
       for (const SourcePtr& part : parts_)
@@ -100,7 +100,7 @@ class MixSource final : public Source {
   struct Position {
     const Source* part;
     std::uint64_t sample;
-    std::size_t number;  // of the part
+    std::size_t number;  // number of the part
   };
 
   Position find(std::uint64_t sample) const {
@@ -134,10 +134,10 @@ class MixSource final : public Source {
   }
 
   std::vector<SourcePtr> parts_;
-  std::vector<std::uint64_t> first_;  // sample of each part
+  std::vector<std::uint64_t> first_;  // the first sample of each part
   std::vector<FieldInfo> fields_;
   SourceStorage storage_;
-  std::vector<std::size_t> first_array_;  // of each part
+  std::vector<std::size_t> first_array_;  // the first array of each part
   Mixture mixture_;
   std::uint64_t size_ = 0, fingerprint_ = 0;
 };

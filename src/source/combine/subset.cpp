@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-// Chosen samples that follow one another and are in one unit of the whole form a unit.
+// Chosen samples that follow one another and belong to the same unit of the source form one unit.
 std::shared_ptr<const StorageUnits> units_of_subset(const StorageUnits& whole, const std::vector<std::uint64_t>& indices) {
   auto units = std::make_shared<StorageUnits>();
   std::ptrdiff_t last = -1;
@@ -46,9 +46,9 @@ class SubsetSource final : public ForwardingSource {
   std::uint64_t size() const override { return indices_.size(); }
   std::uint64_t fingerprint() const override { return fingerprint_; }
   const SourceStorage& storage() const override { return storage_; }
-  // The files beside the samples of a folder do not belong to a part of it.
+  // Files that the folder left out do not belong to a subset of its samples.
   const LeftOutFiles* left_out() const override { return nullptr; }
-  // The chosen samples are visited once each, even where the whole is drawn from.
+  // Each chosen sample is visited once per epoch, even if the source behind draws its samples at random.
   const SampleDraws* draws() const override { return nullptr; }
 
  protected:

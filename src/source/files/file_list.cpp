@@ -52,8 +52,8 @@ Result<SourcePtr> open_file_list(std::shared_ptr<const Store> store, const std::
                            version->modified_ns});
     index.names += paths[i];
   }
-  // Names stay as they were written. The root is fixed here, so that a later change of the working folder does not
-  // change the files.
+  // Names stay as the user wrote them. The root is made absolute here, so that a later change of the working
+  // directory does not change the files.
   FolderSourceOptions folder{uri, absolute_path("."), options.masks.empty() ? "" : absolute_path(options.masks), "",
                              options.warn};
   folder.labels = files.labels;

@@ -10,7 +10,8 @@ namespace penstock {
 bool is_image_name(std::string_view name);
 bool is_npy_name(std::string_view name);
 
-// Samples come in the order of the paths. Fails where the files are neither images nor .npy files, or both.
+// Samples are in the order of the paths. Fails if some files are neither images nor .npy files, or if there are
+// both.
 Result<SourcePtr> open_file_list(std::shared_ptr<const Store> store, const std::string& uri, const LabelledFiles& files,
                                  const OpenOptions& options);
 

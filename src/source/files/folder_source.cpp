@@ -54,7 +54,7 @@ class FolderSource final : public Source {
       fingerprint_ = mix64(fingerprint_ ^ static_cast<std::uint64_t>(label));
     if (!images) read_first_header();
     storage_.stores = {store_};
-    storage_.index_was_saved = index_.was_kept;
+    storage_.index_was_saved = index_.was_saved;
     storage_.discardable_indexes = {options_.saved_index_path};
     return {};
   }
@@ -85,7 +85,7 @@ class FolderSource final : public Source {
     const FileIndex::File& file = index.files[mask ? mask_of_[sample] : sample];
     const std::string& root = mask ? options_.masks_root : options_.root;
     const std::string relative = index.relative_path(file);
-    // Files of a list may be absolute each.
+    // Files of a list may have absolute paths.
     return Extent{relative.starts_with('/') ? relative : root + "/" + relative,
                   0,
                   file.size,
@@ -106,14 +106,15 @@ class FolderSource final : public Source {
   }
 
  private:
-  // Classes are the folders right below the root, sorted by name, empty ones included, so that
-  // labels are torchvision's. Files beside them belong to no class.
+  // Classes are the folders directly below the root, sorted by name and including empty ones, so that labels
+  // equal those of torchvision. Files directly in the root belong to no class.
   void find_classes() {
     const bool has_folders = std::ranges::any_of(
         index_.files, [&](const auto& file) { return !index_.folders[file.folder].path.empty(); });
     if (!has_folders) return;
     class_of_folder_.resize(index_.folders.size(), -1);
-    // Folders are sorted by path, yet "a-b" stands between "a" and "a/c": hence the map.
+    // Folders are sorted by path, and "a-b" comes between "a" and "a/c", so a map finds the class of each
+    // folder.
     std::unordered_map<std::string, std::int64_t> seen;
     for (std::size_t i = 0; i < index_.folders.size(); ++i) {
       const std::string& path = index_.folders[i].path;
@@ -131,7 +132,7 @@ class FolderSource final : public Source {
     warn_of_empty_classes();
   }
 
-  // They stay in the list, so that labels agree with those of other splits of the data.
+  // Empty classes stay in the list, so that labels agree with those of other splits of the data.
   void warn_of_empty_classes() const {
     constexpr std::size_t kNamed = 5;
     std::vector<bool> has_samples(classes_.size());
@@ -179,8 +180,8 @@ class FolderSource final : public Source {
     return {};
   }
 
-  // Most folders of .npy files hold arrays of one shape: remember the first readable header, so
-  // that workers can read header and data in one call and compare.
+  // Most folders of .npy files hold arrays of one shape. The first readable header is remembered, so that
+  // workers can read header and data in one call and compare the header.
   void read_first_header() {
     constexpr std::uint64_t kTries = 16;
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(size(), kTries); ++i) {

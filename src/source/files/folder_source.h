@@ -1,4 +1,4 @@
-// A source whose samples are files: images or .npy, in class folders or flat.
+// A source whose samples are files: images or .npy files, in one folder per class or all in one folder.
 #pragma once
 
 #include "penstock/source.h"
@@ -7,12 +7,12 @@
 namespace penstock {
 
 struct FolderSourceOptions {
-  std::string uri;         // what the user wrote
+  std::string uri;  // as the user wrote it
   std::string root;        // absolute
   std::string masks_root;  // "": none
-  std::string saved_index_path;   // "": not kept
+  std::string saved_index_path;  // "": the index is not saved
   std::function<void(const std::string&)> warn;
-  // Given: the labels of the files, which do not follow from folders then.
+  // Labels of the files, if the user gave them; they replace those that follow from the folders.
   std::vector<std::int64_t> labels = {};
   std::vector<std::string> classes = {};
 };

@@ -1,4 +1,4 @@
-// A .npy file in a store: its header, checked against how long the file is.
+// A .npy file in a store: its header, checked against the size of the file.
 #pragma once
 
 #include <string>

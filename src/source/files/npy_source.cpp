@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kUnitBytes = 1 << 20;  // neighbours worth reading together
+constexpr std::uint64_t kUnitBytes = 1 << 20;  // neighbouring samples of this size are read together
 
 class NpySource final : public Source {
  public:

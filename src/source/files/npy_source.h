@@ -1,4 +1,4 @@
-// One big .npy file: sample i is entry i of the first axis.
+// A large .npy file as a source: entry i of the first axis is sample i.
 #pragma once
 
 #include "penstock/source.h"
@@ -6,7 +6,7 @@
 
 namespace penstock {
 
-// `uri` is what the user wrote, `path` where it is.
+// `uri` is what the user wrote, and `path` is the key of the file in the store.
 Result<SourcePtr> make_npy_source(std::shared_ptr<const Store> store, const std::string& uri,
                                   const std::string& path);
 

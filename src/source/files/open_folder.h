@@ -1,4 +1,4 @@
-// Opens a folder: of shards, of images or of .npy files.
+// Opens a folder of shards, of images or of .npy files.
 #pragma once
 
 #include "source/source_formats.h"
@@ -10,12 +10,13 @@ struct FolderShards {
   std::vector<std::string> paths;  // empty: the folder is not a set of shards
 };
 
-// The shards in a folder. Where `told` is nullptr, the folder may hold no images, arrays or folders beside the shards, and
-// the first shard decides the format; otherwise shards of that format are returned whatever else is there.
-Result<FolderShards> find_shards(const Store& store, const std::string& uri, const SourceFormat* told);
+// The shards in a folder. If `requested` is nullptr, the folder may hold no images, arrays or folders beside the
+// shards, and the first shard decides the format. Otherwise all shards of that format are returned, whatever else
+// the folder holds.
+Result<FolderShards> find_shards(const Store& store, const std::string& uri, const SourceFormat* requested);
 
-// `told` is the format that options.kind names, or nullptr.
-Result<SourcePtr> open_folder(std::shared_ptr<const Store> store, const std::string& uri, const SourceFormat* told,
+// `requested` is the format that options.kind names; nullptr: the user named none.
+Result<SourcePtr> open_folder(std::shared_ptr<const Store> store, const std::string& uri, const SourceFormat* requested,
                               const OpenOptions& options);
 
 }  // namespace penstock

@@ -23,11 +23,12 @@
 namespace penstock {
 namespace {
 
-// The last letter counts versions. 2: more endings are images, and files that are left out are counted.
+// The last letter is the version of the format. Version 2 has more endings of images and counts the files that are
+// left out.
 constexpr std::string_view kMagic = "PENSTIX2";
-constexpr int kDeepest = 64;  // folders within folders
-// Links to one folder are different classes, or make its samples come more often: that is the user's choice.
-// But folders that link to one another have more paths than anybody can walk.
+constexpr int kMaxDepth = 64;  // levels of nested folders
+// Several links to one folder are allowed: they make different classes, or repeat its samples, as the user chose.
+// Folders that link to one another, however, can have more paths than can be walked.
 constexpr int kMaxPathsToFolder = 64;
 constexpr auto kProgressEvery = std::chrono::milliseconds(100);
 
@@ -46,7 +47,7 @@ struct FoundFolder {
   ObjectVersion version;
   std::vector<FoundFile> files;
   std::map<std::string, std::uint64_t> other_endings;
-  std::string other_example;  // the first name by the alphabet
+  std::string other_example;  // the alphabetically first name
 };
 
 std::string ending_of(std::string_view name) {
@@ -55,7 +56,7 @@ std::string ending_of(std::string_view name) {
   return lower_case(name.substr(dot + 1));
 }
 
-// Walks the tree with several threads, since each listing and stat may be a round trip.
+// Walks the tree with several threads, because each listing and each stat may be a round trip.
 class Walk {
  public:
   Walk(const Store& store, const std::string& root) : store_(store), root_(root) {
@@ -92,7 +93,7 @@ class Walk {
   std::vector<FoundFolder>& found() { return found_; }
 
  private:
-  // A folder and those that it stands in.
+  // A folder and the folders that contain it.
   struct Ancestor {
     FolderIdentity folder;
     std::shared_ptr<const Ancestor> above;
@@ -133,14 +134,14 @@ class Walk {
     FoundFolder folder;
     folder.path = task.path;
     const std::string full = task.path.empty() ? root_ : root_ + "/" + task.path;
-    // The folder's time is read before its entries: a file that appears in between makes the
-    // kept index look old, never the other way round.
+    // The time of the folder is read before its entries. A file that appears in between then makes the saved
+    // index look outdated; the opposite order would hide the file.
     auto version = store_.stat(full);
     if (!version) return std::unexpected(std::move(version).error());
     folder.version = *version;
     auto here = enter(full, task);
     if (!here) return std::unexpected(std::move(here).error());
-    // Files are counted as they are found, so that progress shows within a large folder.
+    // Files are counted as they are found, so that the progress moves within a large folder.
     const auto is_sample_file = [&](std::string_view name) {
       FileKind kind;
       if (name.starts_with(".") || !kind_of_name(name, kind)) return false;
@@ -152,8 +153,8 @@ class Walk {
     for (FolderEntry& entry : *entries) {
       if (entry.is_folder) {
         if (is_passed_over(entry.name)) continue;
-        if (task.depth + 1 > kDeepest)
-          return fail(ErrorCode::kTooLarge, fmt::format("folders nested more than {} deep", kDeepest),
+        if (task.depth + 1 > kMaxDepth)
+          return fail(ErrorCode::kTooLarge, fmt::format("folders nested more than {} deep", kMaxDepth),
                       {full, -1, -1, -1});
         deeper.push_back({join(task.path, entry.name), task.depth + 1, *here});
         continue;
@@ -171,7 +172,7 @@ class Walk {
     return folder;
   }
 
-  // Notes that the walk has come to the folder once more.
+  // Records that the walk has reached the folder once more.
   Result<std::shared_ptr<const Ancestor>> enter(const std::string& full, const Task& task) {
     const auto identity = store_.identity_of(full);
     if (!identity) return nullptr;
@@ -190,7 +191,7 @@ class Walk {
 
   const Store& store_;
   const std::string root_;
-  Interruption stop_walking_;  // of the threads
+  Interruption stop_walking_;  // stops the threads
   std::mutex mutex_;
   std::condition_variable changed_, finished_;
   std::vector<Task> todo_;
@@ -327,7 +328,7 @@ Result<FileIndex> parse_index(ConstBytes bytes, const std::string& root) {
   const auto damaged = [&] { return fail(ErrorCode::kCorrupt, "damaged index", {root, -1, -1, -1}); };
   if (bytes.size() < kMagic.size() + 4 || std::memcmp(bytes.data(), kMagic.data(), kMagic.size() - 1) != 0)
     return damaged();
-  // Every version ends with this checksum, so that damage is not taken for another version.
+  // Every version ends with this checksum, so that damage is not mistaken for another version.
   const ConstBytes body = bytes.first(bytes.size() - 4);
   if (ByteReader(bytes.last(4)).read<std::uint32_t>() != crc32c(body)) return damaged();
   if (std::to_integer<char>(bytes[kMagic.size() - 1]) != kMagic.back())
@@ -346,8 +347,8 @@ Result<FileIndex> parse_index(ConstBytes bytes, const std::string& root) {
     index.folders.push_back(std::move(folder));
   }
   const auto file_count = reader.read<std::uint64_t>();
-  constexpr std::uint64_t kBytesEach = 4 + 4 + 8 + 8;
-  if (file_count > reader.left() / kBytesEach) return damaged();
+  constexpr std::uint64_t kBytesPerFile = 4 + 4 + 8 + 8;
+  if (file_count > reader.left() / kBytesPerFile) return damaged();
   index.files.reserve(file_count);
   std::uint64_t name_offset = 0;
   for (std::uint64_t i = 0; i < file_count && reader.ok(); ++i) {
@@ -371,7 +372,7 @@ Result<FileIndex> parse_index(ConstBytes bytes, const std::string& root) {
   index.left_out.example = reader.take_text(reader.read<std::uint64_t>());
   if (!reader.ok() || reader.left() != 0 || index.names.size() != name_offset || index.files.empty())
     return damaged();
-  index.was_kept = true;
+  index.was_saved = true;
   return index;
 }
 

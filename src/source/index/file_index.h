@@ -1,8 +1,8 @@
-// The list of files that make a data set: found by walking folders in parallel, kept between runs.
+// The list of files that make up a data set. It is found by walking folders in parallel and saved between runs.
 //
-// A kept index is valid while no folder in it has changed (a folder's time changes when a file
-// appears, goes or is renamed). A file rewritten in place does not show there; readers compare
-// each file with what the index says of it and drop an index that has gone stale.
+// A saved index is valid as long as the modification time of every folder in it is unchanged, because that time
+// changes when a file is added, removed or renamed. It does not change when a file is rewritten in place. Readers
+// therefore compare each file with its entry in the index and discard an outdated index.
 #pragma once
 
 #include <functional>
@@ -20,13 +20,13 @@ enum class FileKind : std::uint8_t { kImage, kNpy };
 
 struct FileIndex {
   struct Folder {
-    std::string path;  // below the root; "" is the root
+    std::string path;  // path below the root; "" is the root
     std::int64_t modified_ns = 0;
   };
   struct File {
     std::uint32_t folder = 0;
     std::uint32_t name_length = 0;
-    std::uint64_t name_offset = 0;  // in `names`
+    std::uint64_t name_offset = 0;  // position in `names`
     std::uint64_t size = 0;
     std::int64_t modified_ns = 0;
   };
@@ -36,7 +36,7 @@ struct FileIndex {
   std::vector<File> files;      // sorted by folder, then name
   std::string names;
   LeftOutFiles left_out;
-  bool was_kept = false;
+  bool was_saved = false;
 
   std::string_view name(const File& file) const {
     return std::string_view(names).substr(file.name_offset, file.name_length);
@@ -45,27 +45,29 @@ struct FileIndex {
   std::string relative_path(const File& file) const;
 };
 
-// Folders that belong to no data set: hidden ones, and what macOS adds to archives.
+// Whether the folder belongs to no data set: hidden folders, and those that macOS adds to archives.
 bool is_passed_over(std::string_view folder_name);
 
-// Which kind a name belongs to, by its ending (any case); false where it is neither.
+// Sets the kind of a file by the ending of its name, in any case. Returns false where it is neither an image nor a
+// .npy file.
 bool kind_of_name(std::string_view name, FileKind& kind);
 
 struct ScanOptions {
-  std::function<bool(std::uint64_t files)> progress;  // false stops
+  // Called with the number of files so far; returning false stops the walk.
+  std::function<bool(std::uint64_t files)> progress;
 };
 
-// All image and .npy files below `root`; fails where there are none, or both kinds and `wanted`
-// (empty: whichever there is) does not say which.
+// Finds all image and .npy files below `root`. `wanted` names one of the two kinds; if it is empty, the folder
+// decides. Fails where there are no such files, and where there are both kinds and `wanted` is empty.
 Result<FileIndex> scan_folder(const Store& store, const std::string& root, const std::string& wanted,
                               const ScanOptions& options);
 
-// Bytes of an index on disk, closed by a CRC32C; and back. A damaged or foreign one is an error, never
-// half an index; one that another version wrote is kUnsupported.
+// Converts an index to the bytes of a file, which end with a CRC32C, and back. Parsing fails for a damaged or
+// foreign file and never returns part of an index; it fails with kUnsupported for the file of another version.
 std::vector<std::byte> serialise_index(const FileIndex& index, const std::string& root);
 Result<FileIndex> parse_index(ConstBytes bytes, const std::string& root);
 
-// Is every folder as old as the index says?
+// Whether every folder still has the modification time that the index recorded.
 bool index_fits(const Store& store, const std::string& root, const FileIndex& index);
 
 }  // namespace penstock

@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::string_view kRecordIndexMagic = "PENSREC2";
 constexpr std::size_t kMaxIndexFields = 4096;
-constexpr std::size_t kAlignment = 8;  // of every column, so that it can be used where it lies
+constexpr std::size_t kAlignment = 8;  // alignment of every column, so that it can be used without a copy
 
-// Columns one after another, each padded to the alignment.
+// Writes columns one after another, each padded to the alignment.
 class ColumnWriter {
  public:
   void number(std::uint64_t value) { append(&value, sizeof value); }
@@ -65,7 +65,7 @@ class ColumnReader {
 
  private:
   ConstBytes padded(std::uint64_t size) {
-    if (size > reader_.left()) return reader_.take(reader_.left() + 1);  // turns the reader bad
+    if (size > reader_.left()) return reader_.take(reader_.left() + 1);  // makes the reader fail
     const ConstBytes raw = reader_.take(size);
     reader_.take((kAlignment - size % kAlignment) % kAlignment);
     return raw;
@@ -83,15 +83,15 @@ bool is_ascending(std::span<const std::uint64_t> values) {
 Result<RecordIndex> RecordIndex::build(const std::vector<std::string>& paths,
                                        const std::vector<ObjectVersion>& versions,
                                        std::vector<ShardContents> contents) {
-  // Each shard has numbered its fields by itself; here they get one list.
+  // Each shard numbers its fields independently. Here they get common numbers.
   std::vector<std::string> names;
   std::vector<std::uint64_t> counts;
   std::uint64_t samples = 0, members = 0, key_bytes = 0;
   for (ShardContents& shard : contents) {
-    std::vector<std::uint16_t> place;
+    std::vector<std::uint16_t> common_number;
     for (const std::string& name : shard.field_names) {
       const auto found = std::ranges::find(names, name);
-      place.push_back(static_cast<std::uint16_t>(found - names.begin()));
+      common_number.push_back(static_cast<std::uint16_t>(found - names.begin()));
       if (found == names.end()) {
         if (names.size() >= kMaxIndexFields)
           return fail(ErrorCode::kTooLarge, fmt::format("more than {} fields over all shards", kMaxIndexFields));
@@ -99,7 +99,7 @@ Result<RecordIndex> RecordIndex::build(const std::vector<std::string>& paths,
         counts.push_back(0);
       }
     }
-    for (std::uint16_t& field : shard.fields) ++counts[field = place[field]];
+    for (std::uint16_t& field : shard.fields) ++counts[field = common_number[field]];
     samples += shard.samples();
     members += shard.offsets.size();
     key_bytes += shard.keys.size();
@@ -142,7 +142,7 @@ Result<RecordIndex> RecordIndex::build(const std::vector<std::string>& paths,
       stored += length;
     }
   });
-  // A pass over a hundred million members takes a moment; between two of them whoever waits may stop it.
+  // A pass over a hundred million members takes a moment, so an interruption is checked between the passes.
   PENSTOCK_CHECK(check_interruption({}));
   std::uint64_t before = 0;
   column.clear();
@@ -232,11 +232,11 @@ Result<RecordIndex> RecordIndex::parse(std::vector<std::byte> bytes) {
   return index;
 }
 
-// Members stand one behind another within their shard.
+// Whether the members of each shard follow one another without overlap.
 bool RecordIndex::has_sound_extents() const {
   for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
     const std::uint64_t first = shards_[shard].first_sample, last = first + samples_of_shard(shard);
-    // How long a compressed shard is uncompressed is not known here.
+    // The uncompressed size of a compressed shard is not known here.
     const bool is_plain = compression_of_name(shards_[shard].path) == Compression::kNone;
     const std::uint64_t end = is_plain ? shards_[shard].version.size : std::uint64_t{1} << 62;
     std::uint64_t before = 0;
@@ -249,7 +249,8 @@ bool RecordIndex::has_sound_extents() const {
 }
 
 std::size_t RecordIndex::shard_of(std::uint64_t sample) const {
-  // Empty shards begin where the next one does: the last one that begins here has the sample.
+  // An empty shard begins at the same sample as the next one, so the last shard that begins there has the
+  // sample.
   const auto after = std::ranges::upper_bound(shards_, sample, {}, &ShardInfo::first_sample);
   return static_cast<std::size_t>(after - shards_.begin()) - 1;
 }

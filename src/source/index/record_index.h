@@ -1,7 +1,7 @@
-// Where each sample of a set of shards stands: the columns of an index that is kept between runs.
+// The location of each sample in a set of shards, as columns that are saved between runs.
 //
-// An index is its own file format: what is read from disk is used in place, so opening a million
-// samples again costs one read and one checksum. Immutable; copies share the bytes.
+// The index in memory is the file format: a file is used as it was read, so opening a million samples again costs
+// one read and one checksum. Immutable and thread-safe; copies share the bytes.
 #pragma once
 
 #include <memory>
@@ -17,16 +17,17 @@
 
 namespace penstock {
 
-// What a scan finds in one shard: samples, each made of members, each of which is one field.
+// The contents of one shard as a scan finds them. A shard has samples, a sample has members, and each member is
+// one field.
 struct ShardContents {
-  std::vector<std::uint64_t> offsets, lengths;  // of each member
-  std::vector<std::uint16_t> fields;            // of each member: its place in field_names
-  std::vector<std::uint64_t> first_members;     // of each sample
-  std::string keys;                             // of all samples, one after another
+  std::vector<std::uint64_t> offsets, lengths;  // one per member
+  std::vector<std::uint16_t> fields;  // one per member: its position in field_names
+  std::vector<std::uint64_t> first_members;  // one per sample
+  std::string keys;  // the keys of all samples, concatenated
   std::vector<std::uint64_t> key_ends;
   std::vector<std::string> field_names;
-  std::vector<std::uint32_t> checksums;  // of a compressed shard (ForwardReader::checksums)
-  IndexGrowth growth;                    // told of all that is put here, before it is
+  std::vector<std::uint32_t> checksums;  // of a compressed shard; see ForwardReader::checksums
+  IndexGrowth growth;  // is charged before anything is added here
 
   static constexpr std::uint64_t kBytesPerMember = 8 + 8 + 2, kBytesPerSample = 8 + 8;
 
@@ -50,7 +51,7 @@ class RecordIndex {
   static Result<RecordIndex> build(const std::vector<std::string>& paths,
                                    const std::vector<ObjectVersion>& versions,
                                    std::vector<ShardContents> contents);
-  // A damaged, foreign or older one is an error, never half an index.
+  // Fails for a damaged, foreign or older file, and never returns part of an index.
   static Result<RecordIndex> parse(std::vector<std::byte> bytes);
   ConstBytes bytes() const { return *bytes_; }
 
@@ -60,7 +61,7 @@ class RecordIndex {
   std::uint64_t samples_with(std::size_t field) const { return field_counts_[field]; }
   std::size_t shard_of(std::uint64_t sample) const;
   std::uint64_t samples_of_shard(std::size_t shard) const;
-  std::string_view key(std::uint64_t sample) const;  // empty where the format has no names
+  std::string_view key(std::uint64_t sample) const;  // empty if the format does not name its samples
   std::uint64_t member_count(std::uint64_t sample) const {
     return first_members_[sample + 1] - first_members_[sample];
   }
@@ -68,7 +69,7 @@ class RecordIndex {
     const std::uint64_t at = first_members_[sample] + number;
     return {offsets_[at], lengths_[at], fields_[at]};
   }
-  // A hash of keys and sizes.
+  // A hash of all keys and sizes.
   std::uint64_t fingerprint() const { return fingerprint_; }
   std::uint64_t stored_bytes() const { return stored_bytes_; }
 

@@ -38,14 +38,14 @@ Result<std::vector<std::byte>> read_saved_index(const std::string& path) {
   return read_all(FileStore(), path, kLargestIndex);
 }
 
-void keep_index(const std::string& path, ConstBytes bytes) {
-  // Only the owner may read names of files and classes. The index ends with a checksum and can be made again, so
-  // waiting until the disk has it would only slow the opening.
+void save_index(const std::string& path, ConstBytes bytes) {
+  // Only the owner may read the file, because it holds the names of files and classes. It is not synced to disk:
+  // it ends with a checksum and can be built again, so waiting for the disk would only delay opening.
   const auto writer = FileStore().create(path, {.owner_only = true, .sync = false});
   if (writer && (*writer)->write(bytes)) (*writer)->commit();
 }
 
-void forget_index(const std::string& path) {
+void delete_saved_index(const std::string& path) {
   std::error_code ignored;
   if (!path.empty()) std::filesystem::remove(path, ignored);
 }

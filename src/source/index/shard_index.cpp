@@ -23,10 +23,10 @@ namespace penstock {
 namespace {
 
 constexpr auto kShardProgressEvery = std::chrono::milliseconds(100);
-constexpr std::uint64_t kAheadBytes = 64 << 20;  // of distant shards, by all scans together
+constexpr std::uint64_t kAheadBytes = 64 << 20;  // read ahead from remote shards, shared by all scans
 
-// As many scans at a time as half of the memory for opening is enough for.
-unsigned scans_at_a_time(const ShardSet& set) {
+// The number of concurrent scans that fit into half of the memory budget of opening.
+unsigned concurrent_scans(const ShardSet& set) {
   std::uint64_t each = 0;
   for (const std::string& path : set.paths) each = std::max(each, memory_of_reader(compression_of_name(path)));
   const std::uint64_t fit = std::max<std::uint64_t>(1, OpeningMemory::at_most(UINT64_MAX) / 2 / each);
@@ -34,7 +34,7 @@ unsigned scans_at_a_time(const ShardSet& set) {
       {std::clamp(usable_cpus() * 2, 2u, 16u), std::max<std::uint64_t>(1, set.paths.size()), fit}));
 }
 
-// A compressed shard under a plain name would only look damaged.
+// Without this check, a compressed shard with a plain name would be reported as damaged.
 Status check_named_by_compression(ForwardReader& reader, const std::string& path) {
   constexpr std::array kGzip{std::byte{0x1F}, std::byte{0x8B}};
   constexpr std::array kZstd{std::byte{0x28}, std::byte{0xB5}, std::byte{0x2F}, std::byte{0xFD}};
@@ -48,7 +48,7 @@ Status check_named_by_compression(ForwardReader& reader, const std::string& path
               {path, 0, static_cast<std::int64_t>(magic->size()), -1});
 }
 
-// Of a compressed stream, so that its own checksum is verified and ours are complete.
+// Reads a compressed stream to its end, which verifies its own checksum and completes ours.
 Status read_rest(ForwardReader& reader) {
   for (std::uint64_t at = reader.end();; at = reader.end()) {
     const auto rest = reader.at(at, 1);
@@ -57,14 +57,14 @@ Status read_rest(ForwardReader& reader) {
   }
 }
 
-// Scans the shards, several at a time: each is a long walk of short reads.
+// Scans several shards concurrently, because a scan is a long sequence of short reads.
 class ShardScans {
  public:
   ShardScans(const Store& store, const ShardSet& set, const ScanShard& scan)
       : store_(store),
         set_(set),
         scan_(scan),
-        threads_(scans_at_a_time(set)),
+        threads_(concurrent_scans(set)),
         ahead_bytes_(std::min(kAheadBytes, OpeningMemory::at_most(UINT64_MAX) / 4) / threads_),
         contents(set.paths.size()),
         versions(set.paths.size()),
@@ -140,17 +140,17 @@ class ShardScans {
   const ShardSet& set_;
   const ScanShard& scan_;
   const unsigned threads_;
-  const std::uint64_t ahead_bytes_;  // by each
+  const std::uint64_t ahead_bytes_;  // per scan
   std::atomic<std::size_t> next_{0};
   std::atomic<std::uint64_t> seen_{0};
   std::atomic<bool> stop_{false}, stopped_{false};
-  Interruption stop_scans_;  // of the threads, which may be in the middle of a shard
+  Interruption stop_scans_;  // stops the threads, which may be in the middle of a shard
   std::mutex mutex_;
   std::condition_variable finished_;
   unsigned running_ = 0;
 
  public:
-  std::vector<ShardContents> contents;  // by shard
+  std::vector<ShardContents> contents;  // one per shard
   std::vector<ObjectVersion> versions;
   std::vector<std::optional<Error>> errors;
 };
@@ -167,7 +167,7 @@ Fit fit_of(const Store& store, const ShardSet& set, const RecordIndex& index) {
   return same ? Fit::kSame : Fit::kChanged;
 }
 
-// Is the shard what the old index knew, less some samples at its end?
+// Whether the shard equals the one of the old index except that samples are missing at its end.
 std::optional<Error> lost_tail(const RecordIndex& old, const std::string& path, const ShardContents& now,
                                const ObjectVersion& version, const std::string& saved_index_path) {
   const auto known = std::ranges::find(old.shards(), path, &ShardInfo::path);
@@ -175,12 +175,12 @@ std::optional<Error> lost_tail(const RecordIndex& old, const std::string& path, 
   const auto shard = static_cast<std::size_t>(known - old.shards().begin());
   const std::uint64_t count = old.samples_of_shard(shard);
   if (now.samples() >= count) return std::nullopt;
-  std::uint64_t place = 0;
+  std::uint64_t member_number = 0;
   for (std::uint64_t sample = 0; sample < now.samples(); ++sample)
-    for (std::uint64_t i = 0; i < old.member_count(known->first_sample + sample); ++i, ++place) {
+    for (std::uint64_t i = 0; i < old.member_count(known->first_sample + sample); ++i, ++member_number) {
       const auto member = old.member(known->first_sample + sample, i);
-      if (place >= now.offsets.size() || member.offset != now.offsets[place] ||
-          member.length != now.lengths[place])
+      if (member_number >= now.offsets.size() || member.offset != now.offsets[member_number] ||
+          member.length != now.lengths[member_number])
         return std::nullopt;
     }
   return Error{ErrorCode::kTruncated,
@@ -208,22 +208,22 @@ Result<OpenedIndex> open_shard_index(const Store& store, const ShardSet& set, co
   std::optional<RecordIndex> old;
   if (!opened.saved_index_path.empty())
     if (auto bytes = read_saved_index(opened.saved_index_path)) {
-      auto kept = RecordIndex::parse(std::move(*bytes));
-      const Fit fit = kept ? fit_of(store, set, *kept) : Fit::kChanged;
+      auto saved = RecordIndex::parse(std::move(*bytes));
+      const Fit fit = saved ? fit_of(store, set, *saved) : Fit::kChanged;
       PENSTOCK_CHECK(check_interruption(set.uri));
       if (fit == Fit::kSame) {
-        opened.index = std::move(*kept);
-        opened.was_kept = true;
+        opened.index = std::move(*saved);
+        opened.was_saved = true;
         return opened;
       }
       if (options.warn)
         options.warn(
             fmt::format("{}: {}", set.uri,
-                        !kept ? fmt::format("the kept index {} is damaged and is made anew", opened.saved_index_path)
+                        !saved ? fmt::format("the saved index {} is damaged and is made anew", opened.saved_index_path)
                         : fit == Fit::kOtherShards
                             ? "there are other shards than when it was indexed; it is indexed anew"
                             : "shards have changed since they were indexed; they are indexed anew"));
-      if (kept) old = std::move(*kept);
+      if (saved) old = std::move(*saved);
     }
   ShardScans scans(store, set, scan);
   PENSTOCK_CHECK(scans.run(options));
@@ -246,7 +246,7 @@ Result<OpenedIndex> open_shard_index(const Store& store, const ShardSet& set, co
   }
   opened.index = std::move(*index);
   PENSTOCK_CHECK(check_interruption(set.uri));
-  if (whole && !opened.saved_index_path.empty()) keep_index(opened.saved_index_path, opened.index.bytes());
+  if (whole && !opened.saved_index_path.empty()) save_index(opened.saved_index_path, opened.index.bytes());
   return opened;
 }
 

@@ -1,5 +1,5 @@
-// From a list of shards to their index: kept from an earlier run where it still fits, else made by
-// scanning all shards in parallel.
+// Makes the index of a list of shards: loads the saved index of an earlier run if it is still valid, and otherwise
+// scans all shards in parallel.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace penstock {
 
 struct ShardSet {
   std::string uri;                 // as the user gave it
-  std::string identity;            // what the kept index is found by: the uri, absolute
+  std::string identity;  // names the saved index: the absolute uri
   std::string kind;                // "tar", "tfrecord"
   std::vector<std::string> paths;  // absolute, in order
 };
@@ -23,15 +23,16 @@ ShardSet shard_set(const OpenRequest& request, std::string kind);
 
 struct OpenedIndex {
   RecordIndex index;
-  std::string saved_index_path;  // "": not kept
-  bool was_kept = false;
+  std::string saved_index_path;  // "": the index is not saved
+  bool was_saved = false;
 };
 
-// Fills `out` with what the shard holds; thread-safe. What stands in `out` when it fails was whole.
+// Fills `out` with the contents of one shard. Must be thread-safe. If it fails, what is in `out` are complete
+// samples from before the damage.
 using ScanShard = std::function<Status(ForwardReader&, const std::string& path, ShardContents& out)>;
 
-// A shard that has become shorter but otherwise is what an earlier index knew has lost its tail: an
-// error, not a new index.
+// Fails with kTruncated if a shard has become shorter but otherwise equals the one that an earlier index
+// describes: its tail was lost, so it is not indexed again.
 Result<OpenedIndex> open_shard_index(const Store& store, const ShardSet& set, const OpenOptions& options,
                                      const ScanShard& scan);
 

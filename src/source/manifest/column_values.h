@@ -9,23 +9,23 @@ namespace penstock {
 
 enum class ColumnType : std::uint8_t {
   kInteger,  // every cell is a whole number that fits 64 bits
-  kReal,     // every cell is a finite number
+  kReal,  // every cell is a finite number
   kText,
-  kJson,  // JSON lines: an object, a list, true, false or null in some row; cells are JSON text
+  kJson,  // JSON lines only: some row has an object, a list, true, false or null; cells are JSON text
 };
 
-// Starts as integers and widens as cells come; numbers are converted once, on arrival, and dropped when
-// the column turns out to hold something else.
+// A column begins as integers and widens as cells are added. Numbers are converted once, when they are added, and
+// discarded if the column turns out to hold other values.
 class ColumnValues {
  public:
   void reserve(std::size_t rows) { integers_.reserve(rows); }
 
-  // A number where the cell looks like one, else text.
+  // Adds a number if the cell looks like one, and text otherwise.
   void add_cell(std::string_view cell) {
     if (type_ < ColumnType::kText && !add_number(cell)) add_text();
   }
 
-  // False where `number` is no finite number; then nothing is added.
+  // Returns false, and adds nothing, if `number` is not a finite number.
   bool add_number(std::string_view number);
   void add_text() { widen(ColumnType::kText); }
   void add_json() { widen(ColumnType::kJson); }

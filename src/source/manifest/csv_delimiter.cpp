@@ -7,16 +7,16 @@
 namespace penstock {
 namespace {
 
-constexpr int kRowsLookedAt = 64;
+constexpr int kMaxExaminedRows = 64;
 
-// Counts the cells of rows as they would be with one delimiter.
+// Counts the cells that rows would have with a given delimiter.
 class CellCounter {
  public:
   CellCounter(std::string_view text, char delimiter) : text_(text), delimiter_(delimiter) {}
 
   bool is_at_end() const { return at_ >= text_.size(); }
 
-  // Of the next row that is not empty; 0: there is none.
+  // The number of cells in the next row that is not empty; 0: there is none.
   std::size_t next_row() {
     while (!is_at_end() && (text_[at_] == '\n' || text_[at_] == '\r')) ++at_;
     if (is_at_end()) return 0;
@@ -25,7 +25,7 @@ class CellCounter {
     for (; !is_at_end() && text_[at_] != '\n'; ++at_) {
       if (at_cell_start && text_[at_] == '"') {
         at_ = std::min(text_.find('"', at_ + 1), text_.size() - 1);
-        // A doubled quote is a letter: the cell goes on, as if it were opened again.
+        // A doubled quote is a literal quote, so the cell continues as if it were opened again.
         at_cell_start = at_ + 1 < text_.size() && text_[at_ + 1] == '"';
         continue;
       }
@@ -48,7 +48,7 @@ std::size_t cells_of_names(std::string_view text, char delimiter) {
 bool first_rows_agree(std::string_view text, char delimiter) {
   CellCounter counter(text, delimiter);
   const std::size_t names = counter.next_row();
-  for (int row = 0; row < kRowsLookedAt; ++row) {
+  for (int row = 0; row < kMaxExaminedRows; ++row) {
     const std::size_t cells = counter.next_row();
     if (cells == 0) return true;
     if (cells != names) return false;

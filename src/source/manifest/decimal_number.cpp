@@ -14,7 +14,7 @@ std::size_t skip_digits(std::string_view text, std::size_t at) {
   return at;
 }
 
-// std::from_chars says only "out of range" for both ends. `digits` is the number without sign and exponent.
+// std::from_chars reports overflow and underflow alike. `digits` is the number without sign and exponent.
 bool is_below_one(std::string_view digits, std::string_view exponent) {
   const std::size_t point = std::min(digits.find('.'), digits.size());
   const std::size_t leading = digits.find_first_not_of("0.");
@@ -25,8 +25,8 @@ bool is_below_one(std::string_view digits, std::string_view exponent) {
   std::int64_t written = 0;
   const auto [end, error] = std::from_chars(exponent.data(), exponent.data() + exponent.size(), written);
   if (error == std::errc::result_out_of_range) return exponent.starts_with('-');
-  constexpr std::int64_t kBeyondAnyText = std::int64_t{1} << 40;
-  power += std::clamp(written, -kBeyondAnyText, kBeyondAnyText);
+  constexpr std::int64_t kMaxExponent = std::int64_t{1} << 40;
+  power += std::clamp(written, -kMaxExponent, kMaxExponent);
   return power < 0;
 }
 
@@ -50,7 +50,7 @@ DecimalNumber parse_decimal(std::string_view text) {
   std::size_t at = whole_end;
   if (at < text.size() && text[at] == '.') at = skip_digits(text, at + 1);
   const std::size_t digits_end = at;
-  if (whole_digits == 0 && digits_end <= whole_end + 1) return {};  // nothing, or a lone point
+  if (whole_digits == 0 && digits_end <= whole_end + 1) return {};  // empty, or a single point
   std::size_t exponent_at = at;
   if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
     exponent_at = ++at;

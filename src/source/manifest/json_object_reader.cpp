@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kNesting = 256;
+constexpr std::size_t kMaxNesting = 256;
 
 bool is_json_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
@@ -60,7 +60,7 @@ Status JsonObjectReader::read_string(std::string_view& between_quotes, bool& esc
     }
     if (letter == '\\') {
       escaped = true;
-      ++at_;  // whatever it is, it closes nothing
+      ++at_;  // an escaped character never closes the string
     } else if (static_cast<unsigned char>(letter) < 0x20) {
       return bad("a control character within a string");
     }
@@ -98,7 +98,7 @@ bool JsonObjectReader::accept_word(std::string_view word) {
   return true;
 }
 
-// JSON's grammar, which is narrower than parse_decimal's; that one judges the value.
+// The grammar of JSON numbers is narrower than that of parse_decimal, which then checks the value.
 Status JsonObjectReader::read_number() {
   const auto skip_digits = [&] {
     const std::size_t begin = at_;
@@ -120,7 +120,7 @@ Status JsonObjectReader::read_number() {
   return {};
 }
 
-// Finds the bracket that closes; whether the text in between is JSON is for check_json.
+// Finds the closing bracket. check_json decides whether the text in between is valid.
 Status JsonObjectReader::read_nested() {
   const std::size_t begin = at_;
   std::size_t depth = 0;
@@ -137,7 +137,7 @@ Status JsonObjectReader::read_nested() {
       continue;
     }
     if (letter == '{' || letter == '[') {
-      if (++depth > kNesting) return bad(fmt::format("nested beyond {}", kNesting), ErrorCode::kTooLarge);
+      if (++depth > kMaxNesting) return bad(fmt::format("nested beyond {}", kMaxNesting), ErrorCode::kTooLarge);
     } else if (letter == '}' || letter == ']') {
       --depth;
     }

@@ -1,7 +1,7 @@
-// The members of one JSON object, as pieces of its text.
+// Splits one JSON object into its members, as pieces of its text.
 //
-// Why not a JSON library: it would hand out values, but a table keeps where each stands in the file, and
-// copies nothing. Values that nest are checked by the library all the same.
+// A JSON library would return values, but a table stores the position of each value in the file and copies
+// nothing. Nested values are still validated by the library.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@ namespace penstock {
 
 struct JsonMember {
   enum class Kind : std::uint8_t { kString, kNumber, kOther };
-  std::string_view key;  // between its quotes
+  std::string_view key;  // without its quotes
   bool key_is_escaped = false;
-  std::string_view value;  // a string has its quotes
+  std::string_view value;  // a string includes its quotes
   bool value_is_escaped = false;
   Kind kind = Kind::kOther;
 };
 
-// `object` is borrowed, valid UTF-8, one line. Escapes in strings are found, not verified. Errors carry the
-// offset within `object` in their text.
+// `object` is borrowed; it must be valid UTF-8 on one line. Escapes in strings are found, but not verified. Error
+// messages contain the offset within `object`.
 class JsonObjectReader {
  public:
   explicit JsonObjectReader(std::string_view object) : text_(object) {}
 
-  // False behind the last member, when nothing but white space is left.
+  // Returns false after the last member, once only white space is left.
   Result<bool> next(JsonMember& member);
 
  private:

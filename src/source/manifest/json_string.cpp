@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-// The four hexadecimal digits at `at`; false where there are no four.
+// Reads the four hexadecimal digits at `at`; returns false if there are fewer.
 bool read_code_unit(std::string_view text, std::size_t at, std::uint32_t& out) {
   if (text.size() < at + 4) return false;
   const char* begin = text.data() + at;
@@ -37,7 +37,7 @@ void append_utf8(std::uint32_t point, std::string& out) {
 }  // namespace
 
 bool append_unescaped(std::string_view between_quotes, std::string& out) {
-  static constexpr std::string_view kLetters = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
+  static constexpr std::string_view kEscapeLetters = "\"\\/bfnrt", kUnescapedLetters = "\"\\/\b\f\n\r\t";
   std::string_view left = between_quotes;
   while (true) {
     const std::size_t backslash = left.find('\\');
@@ -46,9 +46,9 @@ bool append_unescaped(std::string_view between_quotes, std::string& out) {
     left.remove_prefix(backslash + 1);
     if (left.empty()) return false;
     if (left.front() != 'u') {
-      const std::size_t which = kLetters.find(left.front());
+      const std::size_t which = kEscapeLetters.find(left.front());
       if (which == std::string_view::npos) return false;
-      out.push_back(kMeanings[which]);
+      out.push_back(kUnescapedLetters[which]);
       left.remove_prefix(1);
       continue;
     }

@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-// Appends what the text between the quotes stands for; false, and `out` part-filled, where an escape is
-// none of JSON's or half of a surrogate pair stands alone.
+// Appends the unescaped form of the text between the quotes. Returns false, with `out` partly filled, for an
+// unknown escape or an unpaired surrogate.
 bool append_unescaped(std::string_view between_quotes, std::string& out);
 
 }  // namespace penstock

@@ -34,7 +34,7 @@ Status ManifestContents::set_names(std::vector<std::string> found) {
     return fail(ErrorCode::kCorrupt, fmt::format("two columns are named '{:.64}'", *twice));
   names = std::move(found);
   columns.resize(names.size());
-  // A cell takes a byte of the file at least, so a short file with many columns reserves little.
+  // A cell takes at least one byte of the file, so a short file with many columns reserves little memory.
   const std::size_t max_rows = std::min(count_filled_lines(text), text.size() / names.size() + 1);
   rows.reserve(max_rows);
   cells.reserve(max_rows * names.size());
@@ -43,7 +43,7 @@ Status ManifestContents::set_names(std::vector<std::string> found) {
 }
 
 Status check_manifest_text(std::string_view row) {
-  // Nearly all rows are ASCII: eight bytes at a time, and a closer look only where one is not.
+  // Nearly all rows are ASCII, so eight bytes are checked at a time, and only other rows are checked fully.
   constexpr std::uint64_t kOnes = 0x0101'0101'0101'0101, kHighs = 0x8080'8080'8080'8080;
   std::uint64_t suspect = 0;
   std::size_t at = 0;

@@ -1,7 +1,7 @@
-// What a manifest holds once it is read, and the readers of the formats that fill it.
+// The parsed contents of a manifest, and the parsers that fill it.
 //
-// Ten million rows must fit: a cell is eight bytes that point into the file's text, and only cells
-// that stand escaped in the file have a copy.
+// Manifests may have ten million rows, so a cell is eight bytes that refer to the text of the file. Only cells
+// that are escaped in the file are copied.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ constexpr std::uint64_t kManifestBytes = 0xFFFF'FFFF;  // every offset fits 32 b
 class ManifestCell {
  public:
   enum class Form : std::uint8_t {
-    kPlain,      // the bytes at `offset` of the file
-    kUnescaped,  // the bytes at `offset` of the unescaped cells
-    kQuoted,     // while JSON lines are read: a string with its quotes,
-    kEscaped,    // and one that has escapes, too
+    kPlain,  // the bytes at `offset` of the file
+    kUnescaped,  // the bytes at `offset` of `unescaped`
+    kQuoted,  // only while JSON lines are parsed: a string with its quotes
+    kEscaped,  // only while JSON lines are parsed: a string with its quotes and escapes
   };
 
   ManifestCell() = default;
@@ -47,21 +47,22 @@ class ManifestCell {
 };
 
 struct ManifestContents {
-  std::unique_ptr<char[]> text_memory;  // not a MemoryBlock: a sanitizer must see its last byte
+  std::unique_ptr<char[]> text_memory;  // not a MemoryBlock, so that a sanitizer detects reads beyond its last byte
   std::string_view text;                // the whole file, in text_memory
-  std::string unescaped;                // one cell after the other; never longer than the file
+  std::string unescaped;  // the unescaped cells, concatenated; never longer than the file
   std::vector<std::string> names;
   std::vector<ColumnValues> columns;
-  std::vector<ManifestCell> cells;  // row after row
+  std::vector<ManifestCell> cells;  // row by row
   struct Row {
-    std::uint32_t offset = 0;  // in the file
-    std::uint32_t length = 0;  // without the line's end
+    std::uint32_t offset = 0;  // offset in the file
+    std::uint32_t length = 0;  // without the line ending
   };
   std::vector<Row> rows;
 
   std::size_t text_begin() const { return text.starts_with("\xEF\xBB\xBF") ? 3 : 0; }
 
-  // Takes the names, if they are sound, and makes room for as many rows as the text can have.
+  // Takes the names of the columns after checking them, and reserves memory for as many rows as the text can
+  // have.
   Status set_names(std::vector<std::string> found);
 
   std::string_view view(ManifestCell cell) const {
@@ -70,14 +71,14 @@ struct ManifestContents {
   }
 };
 
-// No NUL, valid UTF-8? Errors carry no place: the caller knows the row.
+// Fails for NUL bytes and invalid UTF-8. The error has no location, because only the caller knows the row.
 Status check_manifest_text(std::string_view row);
 
-// The error of a row; `number` is -1 for the line of names.
+// The error for a row; `number` is -1 for the header line.
 std::unexpected<Error> row_error(Error error, const std::string& uri, ManifestContents::Row row,
                                  std::int64_t number);
 
-// Both fill `contents`, which has its text already. No rows is for the caller to judge.
+// Both parse `contents.text` into the rest of `contents`. A table without rows is not an error here.
 Status read_csv(ManifestContents& contents, char separator, const std::string& uri);
 Status read_json_lines(ManifestContents& contents, const std::string& uri);
 

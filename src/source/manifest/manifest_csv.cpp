@@ -1,4 +1,5 @@
-// CSV by RFC 4180. Beyond it, as Python's csv module has it: a quote amid an unquoted cell is a letter.
+// Parses CSV (RFC 4180). Like Python's csv module, it also accepts a quote inside an unquoted cell as a literal
+// character.
 #include <fmt/format.h>
 
 #include <utility>
@@ -10,7 +11,7 @@ namespace penstock {
 namespace {
 
 struct CsvCell {
-  std::size_t offset = 0, length = 0;  // within the quotes
+  std::size_t offset = 0, length = 0;  // of the text within the quotes
   bool doubled_quotes = false;
 };
 
@@ -40,7 +41,7 @@ class CsvReader {
 
   bool stops() { return check_.is_due() && Interruption::is_requested(); }
 
-  // A CR ends a line only before LF or the end of the file.
+  // A CR ends a line only before an LF or at the end of the file.
   bool at_line_end() const {
     if (at_ == text_.size() || text_[at_] == '\n') return true;
     return text_[at_] == '\r' && (at_ + 1 == text_.size() || text_[at_ + 1] == '\n');
@@ -74,7 +75,7 @@ class CsvReader {
     std::size_t count = 0;
     const auto row = scan_row([&](const CsvCell& cell) {
       if (count < columns) {
-        contents_.cells.push_back(keep(cell));
+        contents_.cells.push_back(stored_cell(cell));
         contents_.columns[count].add_cell(contents_.view(contents_.cells.back()));
       }
       ++count;
@@ -93,7 +94,7 @@ class CsvReader {
     return contents_.names.empty() ? -1 : static_cast<std::int64_t>(contents_.rows.size());
   }
 
-  // Goes through one row to its end, whatever is wrong within, so that an error can say how long it is.
+  // Reads a row to its end even if it has an error, so that the error can state its length.
   template <typename OnCell>
   Result<Row> scan_row(OnCell on_cell) {
     const std::size_t begin = at_;
@@ -136,7 +137,7 @@ class CsvReader {
 
   static std::uint32_t narrow(std::size_t value) { return static_cast<std::uint32_t>(value); }
 
-  // To the separator or the line's end.
+  // Reads to the separator or the end of the line.
   void skip_plain() {
     const std::size_t begin = at_;
     const char* scan = text_.data() + at_;
@@ -146,7 +147,7 @@ class CsvReader {
     if (at_ > begin && text_[at_ - 1] == '\r' && (scan == end || *scan == '\n')) --at_;
   }
 
-  // From the opening quote to behind the closing one; false where there is none.
+  // Reads from the opening quote to behind the closing one; returns false if there is none.
   bool scan_quoted(CsvCell& cell) {
     cell.offset = at_ + 1;
     for (std::size_t from = cell.offset;;) {
@@ -162,7 +163,7 @@ class CsvReader {
     }
   }
 
-  ManifestCell keep(const CsvCell& cell) {
+  ManifestCell stored_cell(const CsvCell& cell) {
     if (!cell.doubled_quotes) return {cell.offset, cell.length, ManifestCell::Form::kPlain};
     const std::size_t offset = contents_.unescaped.size();
     append(cell, contents_.unescaped);

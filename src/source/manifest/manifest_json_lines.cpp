@@ -1,4 +1,4 @@
-// JSON lines: an object a line, all with the keys of the first.
+// Parses JSON lines: one object per line, each with the keys of the first one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ class JsonLinesReader {
  private:
   using Form = ManifestCell::Form;
 
-  // The next line that is not blank; false at the end.
+  // Moves to the next line that is not blank; returns false at the end.
   bool next_line() {
     const std::string_view text = contents_.text;
     while (at_ < text.size()) {
@@ -100,7 +100,7 @@ class JsonLinesReader {
     }
   }
 
-  // Borrowed until the next call.
+  // The result is borrowed until the next call.
   Result<std::string_view> key_of(const JsonMember& member) {
     if (member.key.size() > kManifestCellBytes)
       return fail(ErrorCode::kTooLarge, fmt::format("a key of {} bytes", member.key.size()));
@@ -116,7 +116,7 @@ class JsonLinesReader {
     return {};
   }
 
-  // Rows mostly keep the order of the first, so the column after the last one is tried before all.
+  // Most rows have their keys in the order of the first row, so the column after the last one is tried first.
   std::size_t find_column(std::string_view key, std::size_t expected) const {
     const auto& names = contents_.names;
     if (expected < names.size() && names[expected] == key) return expected;
@@ -149,7 +149,7 @@ class JsonLinesReader {
     return {};
   }
 
-  // Whether a string keeps its quotes is known only after the last row: in a JSON column it does.
+  // Strings keep their quotes in a JSON column only, which is known after the last row.
   void unquote_text_columns() {
     std::vector<std::size_t> text_columns;
     for (std::size_t column = 0; column < contents_.columns.size(); ++column)
@@ -173,7 +173,7 @@ class JsonLinesReader {
   std::string_view line_;
   ManifestContents::Row row_;
   std::vector<std::size_t> by_name_;      // columns, sorted by their names
-  std::vector<std::uint64_t> rows_with_;  // a column: in how many rows its key was met
+  std::vector<std::uint64_t> rows_with_;  // per column: the number of rows that have its key
   std::string key_, scratch_;
 };
 

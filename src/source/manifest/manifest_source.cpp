@@ -25,7 +25,7 @@ namespace {
 // square of their number.
 constexpr std::size_t kMaxTableFields = 4096;
 
-constexpr std::uint64_t kLargestManifest = std::uint64_t{4} << 30;
+constexpr std::uint64_t kMaxManifestFileBytes = std::uint64_t{4} << 30;
 
 std::string lower_ending_of(std::string_view path) {
   const auto slash = path.rfind('/'), dot = path.rfind('.');
@@ -33,7 +33,7 @@ std::string lower_ending_of(std::string_view path) {
   return lower_case(path.substr(dot + 1));
 }
 
-// What the files of a column are, if all its cells name files of one kind.
+// The kind of files in a column, if all its cells name files of one kind.
 std::optional<FieldKind> kind_of_paths(const ManifestTable& table, std::size_t column, const RowObjects& objects) {
   std::optional<FieldKind> kind;
   for (std::uint64_t row = 0; row < table.rows(); ++row) {
@@ -82,17 +82,17 @@ class ManifestSource final : public Source {
       PENSTOCK_CHECK(add_field(field, column, options));
     }
     if (options.columns.empty())
-      std::ranges::stable_sort(places_, {}, [](const Place& place) { return place.info.kind; });
-    for (const Place& place : places_) {
-      fields_.push_back(place.info);
-      if (key_column_ == kNone && place.info.form == FieldForm::kFile) key_column_ = place.column;
+      std::ranges::stable_sort(mappings_, {}, [](const FieldMapping& mapping) { return mapping.info.kind; });
+    for (const FieldMapping& mapping : mappings_) {
+      fields_.push_back(mapping.info);
+      if (key_column_ == kNone && mapping.info.form == FieldForm::kFile) key_column_ = mapping.column;
     }
     InterruptionCheck check;
     for (std::uint64_t row = 0; row < table_.rows(); ++row)
-      for (const Place& place : places_) {
+      for (const FieldMapping& mapping : mappings_) {
         PENSTOCK_CHECK(check(uri_));
-        const std::string_view cell = table_.cell(row, place.column);
-        fingerprint_ = place.info.form == FieldForm::kFile ? hash_text(objects_.name(cell), fingerprint_)
+        const std::string_view cell = table_.cell(row, mapping.column);
+        fingerprint_ = mapping.info.form == FieldForm::kFile ? hash_text(objects_.name(cell), fingerprint_)
                                                            : hash_text(cell, fingerprint_);
       }
     storage_.stores = {store_};
@@ -113,7 +113,7 @@ class ManifestSource final : public Source {
   std::uint64_t stored_bytes_of(std::uint64_t) const override { return storage_.stored_bytes / size(); }
 
   Result<Extent> extent(std::uint64_t sample, std::size_t field) const override {
-    const std::string_view cell = table_.cell(sample, places_[field].column);
+    const std::string_view cell = table_.cell(sample, mappings_[field].column);
     if (cell.empty())
       return fail(ErrorCode::kNotFound, fmt::format("\"{}\" is empty in this row", fields_[field].name),
                   row_of(sample));
@@ -129,23 +129,23 @@ class ManifestSource final : public Source {
   }
 
   IndexValue value(std::uint64_t sample, std::size_t field) const override {
-    const Place& place = places_[field];
-    if (place.is_class)
-      return std::ranges::lower_bound(classes_, table_.cell(sample, place.column)) - classes_.begin();
-    if (place.info.kind == FieldKind::kInteger) return table_.integer(sample, place.column);
-    if (place.is_float32) return static_cast<float>(table_.real(sample, place.column));
-    if (place.info.kind == FieldKind::kArray) return table_.real(sample, place.column);
-    return std::string(table_.cell(sample, place.column));
+    const FieldMapping& mapping = mappings_[field];
+    if (mapping.is_class)
+      return std::ranges::lower_bound(classes_, table_.cell(sample, mapping.column)) - classes_.begin();
+    if (mapping.info.kind == FieldKind::kInteger) return table_.integer(sample, mapping.column);
+    if (mapping.is_float32) return static_cast<float>(table_.real(sample, mapping.column));
+    if (mapping.info.kind == FieldKind::kArray) return table_.real(sample, mapping.column);
+    return std::string(table_.cell(sample, mapping.column));
   }
 
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};
 
-  struct Place {
+  struct FieldMapping {
     FieldInfo info;
     std::size_t column = 0;
-    bool is_class = false;    // names of classes, counted
-    bool is_float32 = false;  // a number, rounded to that type
+    bool is_class = false;  // the cells are names of classes, which become numbers
+    bool is_float32 = false;  // a number that is rounded to float32
   };
 
   static bool is_mask_name(const std::string& name) {
@@ -155,26 +155,26 @@ class ManifestSource final : public Source {
     return name == "label" || name == "class" || name == "target" || name == "category";
   }
 
-  // From a few rows: there may be millions of files, which are not looked at until they are read.
+  // An estimate from a few rows: there may be millions of files, which are not examined until they are read.
   std::uint64_t estimate_bytes() const {
-    constexpr std::uint64_t kRowsToLookAt = 64;
-    const std::uint64_t looked_at = std::min(size(), kRowsToLookAt);
+    constexpr std::uint64_t kMaxSampledRows = 64;
+    const std::uint64_t examined = std::min(size(), kMaxSampledRows);
     std::uint64_t sum = 0;
-    for (std::uint64_t i = 0; i < looked_at; ++i) {
+    for (std::uint64_t i = 0; i < examined; ++i) {
       if (Interruption::is_requested()) break;
-      const std::uint64_t row = i * size() / looked_at;
+      const std::uint64_t row = i * size() / examined;
       sum += table_.row_length(row);
       for (std::size_t field = 0; field < fields_.size(); ++field) {
         if (fields_[field].form != FieldForm::kFile) continue;
-        const auto place = extent(row, field);
-        const auto version = place ? store_->stat(place->object) : Result<ObjectVersion>(ObjectVersion{});
+        const auto file = extent(row, field);
+        const auto version = file ? store_->stat(file->object) : Result<ObjectVersion>(ObjectVersion{});
         sum += version ? version->size : 0;
       }
     }
-    return sum / looked_at * size();
+    return sum / examined * size();
   }
 
-  // By the user's word, else by what the cells are.
+  // The kind that the user requested, else the one that follows from the cells.
   Status add_field(const std::string& name, const std::string& column_name, const OpenOptions& options) {
     const auto column =
         static_cast<std::size_t>(std::ranges::find(table_.names(), column_name) - table_.names().begin());
@@ -182,8 +182,8 @@ class ManifestSource final : public Source {
     const bool has_numbers = table_.type(column) <= ColumnType::kReal;
     FieldKind kind = kind_of_values(table_.type(column));
     bool is_file = false, is_float32 = false;
-    if (const auto told = options.field_kinds.find(name); told != options.field_kinds.end()) {
-      const auto type = parse_field_type(name, told->second);
+    if (const auto requested = options.field_kinds.find(name); requested != options.field_kinds.end()) {
+      const auto type = parse_field_type(name, requested->second);
       if (!type) return std::unexpected(type.error());
       kind = type->kind;
       const bool is_number = type->elements && type->elements->shape.empty();
@@ -195,7 +195,7 @@ class ManifestSource final : public Source {
           (kind == FieldKind::kInteger && table_.type(column) != ColumnType::kInteger && !is_text))
         return fail(
             ErrorCode::kInvalidArgument,
-            fmt::format("column \"{}\" cannot be \"{}\" by what its cells are", column_name, told->second),
+            fmt::format("column \"{}\" cannot be \"{}\" by what its cells are", column_name, requested->second),
             {uri_, -1, -1, -1});
     } else if (const auto paths = is_text ? kind_of_paths(table_, column, objects_) : std::nullopt) {
       kind = is_mask_name(name) && *paths == FieldKind::kImage ? FieldKind::kMask : *paths;
@@ -208,7 +208,7 @@ class ManifestSource final : public Source {
     if (is_float32) PENSTOCK_CHECK(check_float32(column));
     const bool is_class = kind == FieldKind::kInteger && is_text;
     if (is_class) PENSTOCK_CHECK(name_classes(name, column));
-    places_.push_back({{name, kind, is_file ? FieldForm::kFile : FieldForm::kIndex, true, is_class},
+    mappings_.push_back({{name, kind, is_file ? FieldForm::kFile : FieldForm::kIndex, true, is_class},
                        column,
                        is_class,
                        is_float32});
@@ -237,7 +237,7 @@ class ManifestSource final : public Source {
     return {};
   }
 
-  // Names of classes become numbers, sorted by name as for folders.
+  // Numbers the names of classes in alphabetical order, as for folders.
   Status name_classes(const std::string& name, std::size_t column) {
     if (!classes_.empty())
       return fail(ErrorCode::kInvalidArgument,
@@ -266,7 +266,7 @@ class ManifestSource final : public Source {
   RowObjects objects_;
   ManifestTable table_;
   std::vector<FieldInfo> fields_;
-  std::vector<Place> places_;  // in the order of fields_
+  std::vector<FieldMapping> mappings_;  // in the order of fields_
   std::size_t key_column_ = kNone;
   std::vector<std::string> classes_;
   SourceStorage storage_;
@@ -293,7 +293,7 @@ Result<SourcePtr> open_manifest(OpenRequest request, const OpenOptions& options)
 Result<SourcePtr> open_manifest(std::shared_ptr<const Store> store, const std::string& uri,
                                 const std::string& path, const std::string& root,
                                 const OpenOptions& options) {
-  const auto bytes = read_all(*store, path, kLargestManifest);
+  const auto bytes = read_all(*store, path, kMaxManifestFileBytes);
   if (!bytes) return std::unexpected(bytes.error());
   const std::string ending = lower_ending_of(path);
   const ManifestFormat format = ending == "tsv"   ? ManifestFormat::kTsv

@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-// Only where there are such parts: other paths are sent as they stand.
+// Normalises a path only if it has parts such as "./" or "../"; other paths are sent unchanged.
 std::string without_dot_parts(std::string_view path) {
   if (path.find("./") == std::string_view::npos) return std::string(path);
   return std::filesystem::path(path).lexically_normal().string();
@@ -62,7 +62,7 @@ Result<std::string> RowObjects::key(std::string_view cell) const {
   }
   const std::string above = without_secrets(root_) + "/", url = shown(cell);
   if (!url.starts_with(above) || leaves_folder(std::string_view(url).substr(above.size()))) return refuse_leading_out();
-  // A URL that brings its own password or signature is asked for as it stands.
+  // A URL with its own password or signature is requested unchanged.
   if (url != whole) return std::string(whole);
   return fmt::format("{}/{}", root_, std::string_view(url).substr(above.size()));
 }

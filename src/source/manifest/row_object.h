@@ -18,13 +18,13 @@ class RowObjects {
   // `root` is a folder, or the object_key() of one.
   explicit RowObjects(std::string root);
 
-  // The key by which the store reads the object. Fails with kNoAccess where the cell leads out of the root, without
-  // a place.
+  // The key by which the store reads the object. Fails with kNoAccess, without a location, if the cell leads out
+  // of the root.
   Result<std::string> key(std::string_view cell) const;
   // The cell without the secrets of a URL.
   std::string_view path(std::string_view cell) const;
   std::string shown(std::string_view cell) const;
-  // Tells this object from others, and is the same under every signature.
+  // Identifies the object, independently of the signature.
   std::string name(std::string_view cell) const;
 
  private:

@@ -21,7 +21,7 @@ std::unexpected<Error> refused(ErrorCode code, std::string message, const std::s
   return fail(code, std::move(message), {uri, -1, -1, -1});
 }
 
-// Numbers that files without attributes hold need decoding only where not-a-number must not come through.
+// Values of files without attributes need decoding only if NaN must be replaced or reported.
 std::shared_ptr<const ValueCoding> nan_coding(DType dtype, const PatchOptions& options) {
   const bool is_float = dtype >= DType::kFloat16 && dtype <= DType::kFloat64;
   if (!is_float || options.nan == ZarrOptions::Nan::kKeep) return nullptr;
@@ -32,7 +32,7 @@ std::shared_ptr<const ValueCoding> nan_coding(DType dtype, const PatchOptions& o
   return std::make_shared<const ValueCoding>(std::move(coding));
 }
 
-// Only which axis counts channels matters; Q stands for any other.
+// Only the axis of channels matters here, so Q represents every other axis.
 std::string letters_of(const std::vector<std::string>& dimensions) {
   std::string letters;
   for (const std::string& dimension : dimensions) {
@@ -66,7 +66,8 @@ Result<Volume> open_zarr_volume(std::shared_ptr<const Store> store, const std::s
   how.nan_value = options.nan_value;
   auto coding = coding_of(*array, how);
   if (!coding) return std::unexpected(std::move(coding).error());
-  // A _FillValue alone does not make numbers of classes: losses want them as the integers they are.
+  // A _FillValue alone does not turn class numbers into floating-point values, because losses need them as
+  // integers.
   const bool is_scaled = *coding && ((*coding)->scale != 1 || (*coding)->offset != 0);
   if (use == VolumeUse::kImage || is_scaled) volume.coding = std::move(*coding);
   return volume;
@@ -80,7 +81,7 @@ Result<Volume> as_volume(Result<ChunkedArrayPtr> array, VolumeUse use, const Pat
   return volume;
 }
 
-// The planes of a pattern or folder; nothing where a folder has none.
+// The files of a pattern or folder, one per plane; empty if a folder has none.
 Result<std::vector<std::string>> planes_of(const Store& store, const std::string& uri) {
   std::vector<std::string> planes;
   if (is_pattern(uri)) {

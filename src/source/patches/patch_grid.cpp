@@ -9,7 +9,7 @@ std::int64_t parts_of(std::int64_t count, std::int64_t edge) {
   return std::max<std::int64_t>(1, (count + edge / 2) / std::max<std::int64_t>(edge, 1));
 }
 
-// A run of `count` origins in `parts` parts: the longer ones come first.
+// Divides a run of `count` origins into `parts` parts, of which the longer ones come first.
 struct Parts {
   std::int64_t count, parts;
 
@@ -91,7 +91,8 @@ PatchGrid::Region PatchGrid::region(std::uint64_t number, const Shape& edge) con
 
 PatchGrid::Region PatchGrid::region_at(std::uint64_t rank, const Shape& edge) const {
   Region region{Shape(counts_.size()), Shape(counts_.size())};
-  std::uint64_t behind = size_, across = 1;  // origins along later axes; in the parts chosen so far
+  // Number of origins along later axes; number of origins in the parts chosen so far.
+  std::uint64_t behind = size_, across = 1;
   for (std::size_t d = 0; d < counts_.size(); ++d) {
     behind /= static_cast<std::uint64_t>(counts_[d]);
     const Parts parts{counts_[d], parts_of(counts_[d], edge[d])};

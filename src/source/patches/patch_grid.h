@@ -1,4 +1,4 @@
-// Where patches of a volume can begin: everywhere (random patches), or on a grid that covers it.
+// The origins that patches of a volume can have: all of them (random patches), or a grid that covers the volume.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,14 @@
 
 namespace penstock {
 
-// The axes of a patch are the last axes of the volume; only these are counted here. Patches lie within a
-// box of the volume, from `begin` to before `end`, which is at least as large as a patch.
+// Only the axes of a patch are counted, which are the last axes of the volume. Patches lie within a box of the
+// volume, from `begin` to before `end`, which is at least as large as a patch. Immutable and thread-safe.
 class PatchGrid {
  public:
-  // Every origin at which a patch of this size fits.
+  // All origins at which a patch of this size fits.
   static PatchGrid everywhere(const Shape& begin, const Shape& end, const Shape& patch);
-  // Origins `patch - overlap` apart; the last along each axis is moved back so that it fits.
+  // Origins that are `patch - overlap` apart. Along each axis, the last one is moved back so that its patch
+  // fits.
   static PatchGrid covering(const Shape& begin, const Shape& end, const Shape& patch, const Shape& overlap);
 
   std::uint64_t size() const { return size_; }
@@ -23,19 +24,20 @@ class PatchGrid {
   const Shape& first() const { return first_; }        // the first origin
   const Shape& last() const { return last_; }          // the last one
 
-  // Regions divide the origins of everywhere() into boxes of about `edge` along each axis, as equal in size
-  // as whole numbers allow.
+  // Regions divide the origins of everywhere() into boxes of about `edge` along each axis, whose sizes are as
+  // equal as integers allow.
   std::uint64_t regions(const Shape& edge) const;
   struct Region {
     Shape first, size;
   };
   Region region(std::uint64_t number, const Shape& edge) const;
-  // The region that holds origin `rank`, with the origins counted region after region. Numbers drawn
-  // uniformly below size() thus give regions in proportion to their sizes.
+  // The region that contains origin number `rank`, where the origins are counted region by region. A rank that
+  // is drawn uniformly below size() thus selects regions in proportion to their sizes.
   Region region_at(std::uint64_t rank, const Shape& edge) const;
 
  private:
-  Shape first_, counts_, step_, last_;  // the first origin; how many; their distance; the farthest
+  // First origin, number of origins, distance between them, last origin; per axis.
+  Shape first_, counts_, step_, last_;
   std::uint64_t size_ = 0;
 };
 

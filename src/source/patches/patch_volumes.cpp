@@ -39,7 +39,7 @@ Status check_size(const PatchOptions& options) {
   return {};
 }
 
-// Every volume of a kind must look like the first.
+// Compares a volume with the first one: type and leading axes must be equal.
 Status check_alike(const Volume& first, const Volume& other, std::size_t axes) {
   if (first.dtype() != other.dtype())
     return bad_volume_option(
@@ -78,7 +78,7 @@ struct Bounds {
   Shape begin, end;
 };
 
-// What the region is in a volume of this extent, cut at its ends as Python's slices are.
+// The region within a volume of this extent, clamped to its ends as Python's slices are.
 Result<Bounds> bounds_of(const Shape& extent, const PatchOptions& options, const std::string& uri) {
   const std::size_t axes = options.size.size();
   Bounds bounds{Shape(axes, 0), extent};
@@ -87,11 +87,11 @@ Result<Bounds> bounds_of(const Shape& extent, const PatchOptions& options, const
     return bad_volume_option(fmt::format("region has {} ranges; it wants one for each of the {} axes of a patch",
                                   options.region.size(), axes));
   for (std::size_t d = 0; d < axes; ++d) {
-    const auto place = [&](std::int64_t end) {
+    const auto clamped = [&](std::int64_t end) {
       return std::clamp<std::int64_t>(end < 0 ? end + extent[d] : end, 0, extent[d]);
     };
-    bounds.begin[d] = place(options.region[d].begin);
-    bounds.end[d] = place(options.region[d].end);
+    bounds.begin[d] = clamped(options.region[d].begin);
+    bounds.end[d] = clamped(options.region[d].end);
     if (bounds.end[d] - bounds.begin[d] < options.size[d])
       return bad_volume_option(fmt::format("the region has {} elements of axis {} (from {} to {} of {}), and a patch "
                                     "of size={} does not fit",
@@ -157,20 +157,20 @@ Result<PatchVolumes> PatchVolumes::make(const std::vector<Volume>& images, const
                       : PatchGrid::covering(bounds->begin, bounds->end, options.size, overlap);
     volume.first_sample = volumes.size_;
     const auto sum = checked_add(volumes.size_, volume.grid.size());
-    if (!sum) return bad_volume_option("more places for patches than can be counted", image.uri());
+    if (!sum) return bad_volume_option("more positions for patches than can be counted", image.uri());
     volumes.size_ = *sum;
     volumes.volumes_.push_back(std::move(volume));
   }
   return volumes;
 }
 
-void PatchVolumes::keep_places(std::vector<std::vector<std::uint64_t>> kept) {
+void PatchVolumes::select_positions(std::vector<std::vector<std::uint64_t>> selected) {
   size_ = 0;
   for (std::size_t i = 0; i < volumes_.size(); ++i) {
     volumes_[i].is_filtered = true;
-    volumes_[i].kept = std::move(kept[i]);
+    volumes_[i].selected = std::move(selected[i]);
     volumes_[i].first_sample = size_;
-    size_ += volumes_[i].places();
+    size_ += volumes_[i].positions();
   }
 }
 
@@ -180,8 +180,8 @@ const PatchVolume& PatchVolumes::volume_of(std::uint64_t sample) const {
 
 Shape PatchVolumes::origin_of(std::uint64_t sample) const {
   const PatchVolume& volume = volume_of(sample);
-  const std::uint64_t place = sample - volume.first_sample;
-  return volume.grid.origin(volume.is_filtered ? volume.kept[place] : place);
+  const std::uint64_t position = sample - volume.first_sample;
+  return volume.grid.origin(volume.is_filtered ? volume.selected[position] : position);
 }
 
 ArraySpec PatchVolumes::sample_spec(bool of_labels) const {

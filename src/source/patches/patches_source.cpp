@@ -19,11 +19,11 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kRegionsMixed = 4;  // each takes a dozen chunks of memory
+constexpr std::uint64_t kRegionsMixed = 4;  // per window of a shuffle; each needs the memory of about a dozen chunks
 constexpr std::size_t kImage = 0, kLabel = 1;
 
-// Channels are the axis C, or the samples S of a pixel, where the file says so; else the axis before those of a
-// patch, if there is one.
+// The axis of channels is C, or S for the samples of a pixel, if the file names its axes. Otherwise it is the axis
+// before those of a patch, if there is one.
 void describe_axes(ArrayLayout& layout, const std::string& letters, std::size_t patch_axes) {
   const std::size_t axes = layout.spec.shape.size();
   layout.channel_axis = axes > patch_axes ? 0 : -1;
@@ -54,11 +54,11 @@ class PatchesSource final : public Source {
     for (const PatchVolume& volume : volumes_.volumes()) {
       for (const std::int64_t first : volume.grid.first())
         fingerprint_ = mix64(fingerprint_ ^ static_cast<std::uint64_t>(first));
-      for (const std::uint64_t place : volume.kept) fingerprint_ = mix64(fingerprint_ ^ place);
+      for (const std::uint64_t position : volume.selected) fingerprint_ = mix64(fingerprint_ ^ position);
     }
     fingerprint_ = mix64(fingerprint_ ^ volumes_.size());
     storage_.arrays = volumes_.arrays();
-    // Neighbours of a grid share chunks; in a window of neighbours each of them still comes once.
+    // Neighbouring patches of a grid share chunks. In a window of neighbours, each patch still comes once.
     storage_.unit_samples = 8;
     storage_.shares_units = true;
   }
@@ -76,7 +76,7 @@ class PatchesSource final : public Source {
   void name_fields() {
     fields_.push_back({"image", FieldKind::kArray, FieldForm::kChunks, true});
     if (layouts_.size() > 1) fields_.push_back({"label", FieldKind::kMask, FieldForm::kChunks, true});
-    // Inference wants to know where a patch belongs; training seldom does.
+    // Inference needs to know the origin of a patch; training seldom does.
     fields_.push_back({"position", FieldKind::kArray, FieldForm::kIndex, draws_ == nullptr});
     fields_.push_back({"volume", FieldKind::kInteger, FieldForm::kIndex,
                        draws_ == nullptr && volumes_.volumes().size() > 1});
@@ -87,9 +87,9 @@ class PatchesSource final : public Source {
   std::string kind() const override { return draws_ ? "random patches" : "grid of patches"; }
   std::string uri() const override { return uri_; }
   std::string key(std::uint64_t sample) const override {
-    const std::string place = fmt::format("{}", fmt::join(volumes_.origin_of(sample), ","));
-    if (volumes_.volumes().size() == 1) return place;
-    return fmt::format("{}:{}", volumes_.number_of(volumes_.volume_of(sample)), place);
+    const std::string position = fmt::format("{}", fmt::join(volumes_.origin_of(sample), ","));
+    if (volumes_.volumes().size() == 1) return position;
+    return fmt::format("{}:{}", volumes_.number_of(volumes_.volume_of(sample)), position);
   }
   Result<Extent> extent(std::uint64_t, std::size_t) const override {
     return fail(ErrorCode::kUnsupported, "made of chunks", {uri_, -1, -1, -1});
@@ -131,7 +131,7 @@ class PatchesSource final : public Source {
   PatchVolumes volumes_;
   std::unique_ptr<const PatchDraws> draws_;
   std::vector<FieldInfo> fields_;
-  std::vector<ArrayLayout> layouts_;  // image, label
+  std::vector<ArrayLayout> layouts_;  // of the image and of the label
   SourceStorage storage_;
   std::uint64_t fingerprint_ = 0;
 };
@@ -155,7 +155,7 @@ Status check_options(const PatchOptions& options) {
   return {};
 }
 
-// What is stored is looked at when places are chosen, and what it means when it is delivered.
+// Positions are chosen by stored values while patches deliver decoded ones, so labels must not need decoding.
 Status check_labels(const std::vector<Volume>& labels, const PatchOptions& options) {
   if (options.min_foreground == 0 && options.class_weights.empty()) return {};
   for (const Volume& volume : labels)
@@ -191,9 +191,9 @@ Result<SourcePtr> open_patches(const std::vector<std::string>& volumes, const Pa
   auto made = PatchVolumes::make(images, labels, masks, options);
   if (!made) return std::unexpected(std::move(made).error());
   if (options.per_epoch == 0 && !masks.empty()) {
-    auto kept = grid_places_in_masks(*made, options);
-    if (!kept) return std::unexpected(std::move(kept).error());
-    made->keep_places(std::move(*kept));
+    auto selected = grid_positions_in_masks(*made, options);
+    if (!selected) return std::unexpected(std::move(selected).error());
+    made->select_positions(std::move(*selected));
   }
   std::string uri = without_secrets(volumes.front());
   if (volumes.size() > 1) uri += fmt::format(" and {} more", volumes.size() - 1);

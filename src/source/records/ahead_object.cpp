@@ -11,11 +11,10 @@
 namespace penstock {
 namespace {
 
-// Reads on while what was read is looked at: pieces, several of them under way.
+// An object that is read ahead in pieces, of which several are in flight, while the caller examines earlier ones.
 //
-// To ask a distant store for one header after another costs a round trip each; several connections
-// bring what lies between them in less. Only what they would need longer for than a round trip is
-// skipped.
+// Requesting one header after another from a remote store costs a round trip each. Several connections transfer
+// the data between two headers faster than that, so only stretches that take longer than a round trip are skipped.
 class AheadObject final : public Object {
  public:
   AheadObject(const Store& store, std::string key, const ObjectVersion& version, std::uint64_t max_bytes,
@@ -55,9 +54,9 @@ class AheadObject final : public Object {
 
  private:
   static constexpr std::uint64_t kMiB = 1 << 20;
-  // What is first needed where a walk begins or skips to: it decides whether the rest is wanted.
+  // The size of the first piece where a walk begins or skips to, which shows whether the rest is needed.
   static constexpr std::uint64_t kLeast = kMiB / 16;
-  // Long enough to use a connection well, short enough to use several.
+  // Long enough to use a connection efficiently, and short enough to use several connections.
   static constexpr std::uint64_t kLongPiece = 2 * kMiB;
   static constexpr std::uint64_t kFirst = 8 * kMiB, kWorthSkipping = 4 * kMiB;
 
@@ -71,14 +70,14 @@ class AheadObject final : public Object {
     StartedRead read;
   };
 
-  // From `offset` to the end of its piece.
+  // The bytes from `offset` to the end of its piece.
   Result<ConstBytes> bytes_at(std::uint64_t offset, bool reads_on) {
     drop_until(offset);
     if (pieces_.empty() || offset < pieces_.front().offset) {
       drop_until(version().size);
       next_ = offset;
     }
-    // Who waits would have been served by more.
+    // The caller would have to wait, so reading further ahead would have helped.
     if (reads_on && (pieces_.empty() || !pieces_.front().read.is_ready()))
       ahead_bytes_ = std::min(std::max(kFirst, ahead_bytes_ * 4), max_bytes_);
     start_pieces();
@@ -108,10 +107,10 @@ class AheadObject final : public Object {
   const std::string key_;
   const std::uint64_t max_bytes_;
   const std::stop_token stop_;
-  std::uint64_t ahead_bytes_ = kLeast;  // as many are wanted now
-  std::deque<Piece> pieces_;            // one behind another
-  std::uint64_t held_bytes_ = 0;        // by all of them
-  std::uint64_t next_ = 0;              // where the next piece begins
+  std::uint64_t ahead_bytes_ = kLeast;  // how much is currently read ahead
+  std::deque<Piece> pieces_;  // consecutive
+  std::uint64_t held_bytes_ = 0;  // the sum of the sizes of `pieces_`
+  std::uint64_t next_ = 0;  // offset of the next piece
   std::uint64_t read_to_ = 0;
 };
 

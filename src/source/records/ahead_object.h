@@ -1,5 +1,5 @@
-// Objects of stores where a request takes long (those that want reads ahead), read forward: what comes
-// next is read before it is asked for, over several connections. `store` outlives the object.
+// Reads objects of slow stores (those with reads_ahead() > 0) forward: the next bytes are read before they are
+// requested, over several connections. `store` must outlive the object. An object is used by one thread.
 #pragma once
 
 #include <stop_token>
@@ -8,13 +8,13 @@
 
 namespace penstock {
 
-// Up to `ahead_bytes` are in memory or under way at one time. Nobody is asked for the version: an
-// answer of another one is kChanged. A requested stop ends what somebody waits for, with kStopped.
+// At most `ahead_bytes` are in memory or in flight. The version is not queried: reading fails with kChanged if the
+// store has another one. Reading fails with kStopped once a stop is requested.
 std::unique_ptr<Object> make_ahead_object(const Store& store, const std::string& key,
                                           const ObjectVersion& version, std::uint64_t ahead_bytes,
                                           std::stop_token stop);
 
-// As the object is now; files are opened as they are.
+// The same for the current version of the object. Local files are opened without reading ahead.
 Result<std::unique_ptr<Object>> open_ahead(const Store& store, const std::string& key,
                                            std::uint64_t ahead_bytes);
 

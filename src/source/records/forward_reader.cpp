@@ -20,8 +20,8 @@
 namespace penstock {
 namespace {
 
-// Reads much at once where the requests lie close together, and little where they lie far apart:
-// walking over small members costs few calls, walking over large ones does not read them.
+// Reads large pieces where the requests are close together and small ones where they are far apart: a walk over
+// small members needs few calls, and a walk over large members does not read their data.
 class ObjectReader final : public ForwardReader {
  public:
   explicit ObjectReader(Object& object) : object_(object) {}
@@ -37,7 +37,7 @@ class ObjectReader final : public ForwardReader {
   std::uint64_t end() const override { return object_.version().size; }
 
  private:
-  // A page is the least that the kernel fetches; beyond a MiB a call costs nothing next to the copy.
+  // The kernel reads at least a page. Above 1 MiB, the cost of the call is negligible compared with the copy.
   static constexpr std::size_t kLeast = 4096, kMax = 1 << 20;
   // A call costs about as much as copying this many bytes.
   static constexpr std::uint64_t kCallBytes = 8192;
@@ -45,25 +45,25 @@ class ObjectReader final : public ForwardReader {
   Status read(std::uint64_t offset, std::size_t size) {
     PENSTOCK_CHECK(check_interruption({}));
     adapt(offset);
-    std::size_t kept = 0;  // what is there already is not read again
+    std::size_t retained = 0;  // bytes that are in the buffer already and are not read again
     if (offset >= start_ && offset < start_ + filled_) {
-      kept = static_cast<std::size_t>(start_ + filled_ - offset);
-      std::memmove(buffer_.data(), buffer_.data() + (filled_ - kept), kept);
+      retained = static_cast<std::size_t>(start_ + filled_ - offset);
+      std::memmove(buffer_.data(), buffer_.data() + (filled_ - retained), retained);
     }
     start_ = offset;
-    filled_ = kept;
+    filled_ = retained;
     const std::size_t wanted =
         static_cast<std::size_t>(std::min<std::uint64_t>(std::max(size, read_bytes_), end() - offset));
     if (buffer_.size() < wanted) buffer_.resize(wanted);
-    if (wanted > kept)
-      PENSTOCK_CHECK(object_.read_at(offset + kept, MutableBytes(buffer_).subspan(kept, wanted - kept)));
-    filled_ = std::max(wanted, kept);
+    if (wanted > retained)
+      PENSTOCK_CHECK(object_.read_at(offset + retained, MutableBytes(buffer_).subspan(retained, wanted - retained)));
+    filled_ = std::max(wanted, retained);
     return {};
   }
 
   void adapt(std::uint64_t offset) {
     if (served_ == 0 || offset < start_) return;
-    const std::uint64_t stride = (offset - start_) / served_;  // from one request to the next
+    const std::uint64_t stride = (offset - start_) / served_;  // distance between requests
     if (stride <= kCallBytes) read_bytes_ = std::min(read_bytes_ * 4, kMax);
     if (stride > kCallBytes * 2) read_bytes_ = std::max(read_bytes_ / 4, kLeast);
     served_ = 0;
@@ -71,20 +71,20 @@ class ObjectReader final : public ForwardReader {
 
   Object& object_;
   std::vector<std::byte> buffer_;
-  std::uint64_t start_ = 0;  // of the buffer, in the object
+  std::uint64_t start_ = 0;  // offset of the buffer in the object
   std::size_t filled_ = 0;
   std::size_t read_bytes_ = 4 * kLeast;
-  std::uint64_t served_ = 0;  // requests by the last read
+  std::uint64_t served_ = 0;  // requests that the last read has served
 };
 
 constexpr std::size_t kPiece = 256 << 10;
 
-// A compressed object's bytes, piece after piece.
+// Reads the bytes of a compressed object piece by piece.
 class CompressedInput {
  public:
   CompressedInput(Object& object, std::string uri) : object_(object), uri_(std::move(uri)) {}
 
-  // What is not consumed yet; empty only at the object's end.
+  // The bytes that are not consumed yet; empty only at the end of the object.
   Result<ConstBytes> pending() {
     if (used_ == piece_.size() && next_ < object_.version().size) {
       PENSTOCK_CHECK(check_interruption(uri_));
@@ -101,7 +101,8 @@ class CompressedInput {
 
   std::unexpected<Error> error(ErrorCode code, std::string message) const {
     const std::uint64_t offset = next_ - (piece_.size() - used_);
-    const std::uint64_t rest = object_.version().size - offset;  // none of which can be trusted
+    // Nothing behind the damage can be trusted, so the error covers the remainder.
+    const std::uint64_t rest = object_.version().size - offset;
     return fail(code, std::move(message),
                 {uri_, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(rest), -1});
   }
@@ -111,10 +112,10 @@ class CompressedInput {
   std::string uri_;
   std::vector<std::byte> piece_;
   std::size_t used_ = 0;
-  std::uint64_t next_ = 0;  // offset behind the piece
+  std::uint64_t next_ = 0;  // offset of the end of the piece
 };
 
-// Keeps a window of the decompressed stream; it grows only when the stream has filled it.
+// Keeps a window of the decompressed stream. The window grows only if the stream has filled it.
 class DecompressingReader : public ForwardReader {
  public:
   explicit DecompressingReader(std::string uri) : uri_(std::move(uri)) {}
@@ -123,13 +124,13 @@ class DecompressingReader : public ForwardReader {
     if (offset < start_) return fail(ErrorCode::kInvalidArgument, "a compressed stream is only read forward");
     while (!ended_ && !failure_ && !holds(offset, size)) {
       PENSTOCK_CHECK(check_interruption(uri_));
-      make_room(offset);
+      make_space(offset);
       const auto produced = produce(MutableBytes(window_).subspan(filled_));
       if (!produced) {
         failure_ = produced.error();
         break;
       }
-      sum_up(ConstBytes(window_).subspan(filled_, *produced));
+      update_checksum(ConstBytes(window_).subspan(filled_, *produced));
       filled_ += *produced;
       if (*produced == 0) finish();
     }
@@ -143,7 +144,8 @@ class DecompressingReader : public ForwardReader {
   void expect(std::span<const std::uint32_t> sums) final { expected_ = sums; }
 
  protected:
-  // Decompresses the next bytes to `out`, which is not empty; none only at the (verified) end.
+  // Decompresses the next bytes into `out`, which must not be empty. Returns 0 only at the end, after verifying
+  // it.
   virtual Result<std::size_t> produce(MutableBytes out) = 0;
 
  private:
@@ -152,7 +154,7 @@ class DecompressingReader : public ForwardReader {
     return offset <= trusted && size <= trusted - offset;
   }
 
-  void make_room(std::uint64_t offset) {
+  void make_space(std::uint64_t offset) {
     const auto dropped = static_cast<std::size_t>(std::min<std::uint64_t>(offset - start_, filled_));
     filled_ -= dropped;
     if (dropped > 0) std::memmove(window_.data(), window_.data() + dropped, filled_);
@@ -160,7 +162,7 @@ class DecompressingReader : public ForwardReader {
     if (filled_ == window_.size()) window_.resize(std::max(kPiece, window_.size() * 2));
   }
 
-  void sum_up(ConstBytes bytes) {
+  void update_checksum(ConstBytes bytes) {
     while (!bytes.empty()) {
       const std::size_t size = std::min(bytes.size(), kChecksummed - summed_);
       sum_ = crc32c(bytes.first(size), sum_);
@@ -201,9 +203,9 @@ class DecompressingReader : public ForwardReader {
   std::optional<Error> failure_;
   std::span<const std::uint32_t> expected_;
   std::vector<std::uint32_t> sums_;
-  std::uint32_t sum_ = 0;       // of the piece that is not full yet
-  std::size_t summed_ = 0;      // its bytes
-  std::uint64_t compared_ = 0;  // bytes of all full pieces
+  std::uint32_t sum_ = 0;  // checksum of the piece that is not complete yet
+  std::size_t summed_ = 0;  // size of that piece so far
+  std::uint64_t compared_ = 0;  // total size of the complete pieces
 };
 
 class GzipReader final : public DecompressingReader {
@@ -218,27 +220,27 @@ class GzipReader final : public DecompressingReader {
   }
 
  private:
-  static constexpr int kGzipOnly = 15 + 16;  // the largest window; no raw or zlib streams
+  static constexpr int kGzipOnly = 15 + 16;  // the largest window; rejects raw and zlib streams
   static constexpr auto kMagic = std::byte{0x1f};
 
   Result<std::size_t> produce(MutableBytes out) override {
     if (!ready_) return fail(ErrorCode::kNoMemory, "no memory for zlib");
     stream_.next_out = reinterpret_cast<Bytef*>(out.data());
     stream_.avail_out = static_cast<uInt>(std::min<std::size_t>(out.size(), 1 << 30));
-    const uInt room = stream_.avail_out;
-    while (stream_.avail_out == room) {
+    const uInt capacity = stream_.avail_out;
+    while (stream_.avail_out == capacity) {
       const auto pending = input_.pending();
       if (!pending) return std::unexpected(pending.error());
       if (pending->empty() && between_members_) return 0;
       if (between_members_ && pending->front() != kMagic)
         return input_.error(ErrorCode::kCorrupt, "data after the end of the gzip stream");
-      // A chain of gzip members is one stream, as for gzip itself: pigz and bgzip write such.
+      // Consecutive gzip members are one stream, as for gzip itself; pigz and bgzip write such files.
       if (between_members_) inflateReset(&stream_);
       between_members_ = false;
       stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(pending->data()));
       stream_.avail_in = static_cast<uInt>(pending->size());
       const int code = inflate(&stream_, Z_NO_FLUSH);
-      const bool starved = pending->empty() && stream_.avail_out == room && code != Z_STREAM_END;
+      const bool starved = pending->empty() && stream_.avail_out == capacity && code != Z_STREAM_END;
       input_.consume(pending->size() - stream_.avail_in);
       if (code == Z_MEM_ERROR) return input_.error(ErrorCode::kNoMemory, "no memory for zlib");
       if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
@@ -247,7 +249,7 @@ class GzipReader final : public DecompressingReader {
       if (starved) return input_.error(ErrorCode::kTruncated, "the gzip stream is cut short");
       between_members_ = code == Z_STREAM_END;
     }
-    return room - stream_.avail_out;
+    return capacity - stream_.avail_out;
   }
 
   CompressedInput input_;
@@ -267,7 +269,8 @@ class ZstdReader final : public DecompressingReader {
   }
 
  private:
-  static constexpr int kMaxWindowLogOfFrame = 23;  // 8 MiB: up to level 19; many shards are open at once
+  // 8 MiB, enough for level 19; limited because many shards are open at once
+  static constexpr int kMaxWindowLogOfFrame = 23;
 
   struct Free {
     void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
@@ -308,7 +311,7 @@ class ZstdReader final : public DecompressingReader {
 
   CompressedInput input_;
   std::unique_ptr<ZSTD_DCtx, Free> context_;
-  bool between_frames_ = false;  // an object without a single frame is cut short
+  bool between_frames_ = false;  // an object without a complete frame is truncated
 };
 #else
 class ZstdReader final : public ForwardReader {
@@ -340,7 +343,7 @@ std::uint64_t memory_of_reader(Compression compression) {
   switch (compression) {
     case Compression::kNone: return 2 * kMiB;
     case Compression::kGzip: return 3 * kMiB;
-    case Compression::kZstd: return 12 * kMiB;  // of which 8 are its window
+    case Compression::kZstd: return 12 * kMiB;  // including a window of 8 MiB
   }
   return 12 * kMiB;
 }

@@ -1,7 +1,6 @@
-// Bytes at ever larger offsets: what scanning a shard needs of a file or of a compressed stream.
+// Reads a file or a compressed stream at increasing offsets, which is how shards are scanned.
 //
-// Over a plain object skipping costs nothing; over a compressed one it decompresses and drops.
-// Belongs to one thread.
+// Skipping is free in a plain object; in a compressed one it decompresses and discards. Used by one thread.
 #pragma once
 
 #include <memory>
@@ -18,36 +17,36 @@ namespace penstock {
 
 enum class Compression : std::uint8_t { kNone, kGzip, kZstd };
 
-// By the name's ending: .gz, .tgz, .zst, .tzst, .gzip.
+// Derives the compression from the ending of the name: .gz, .tgz, .gzip, .zst, .tzst.
 Compression compression_of_name(std::string_view name);
 
-// What a reader of such an object takes at most, while no more than a MiB is asked of it at a time: pieces of
-// input and output, and the decompressor's own tables.
+// An upper bound of the memory that a reader of such an object uses for input, output and the tables of the
+// decompressor, as long as at most 1 MiB is requested at a time.
 std::uint64_t memory_of_reader(Compression compression);
 
 class ForwardReader {
  public:
   virtual ~ForwardReader() = default;
 
-  // The `size` bytes at `offset` of the uncompressed stream, fewer only where it ends before.
-  // `offset` is not before that of the last call. Borrowed until the next call. Errors name the
-  // object and, for compressed ones, the offset in the compressed bytes.
+  // Returns `size` bytes at `offset` of the uncompressed stream, or fewer if the stream ends before. `offset`
+  // must not be less than in the last call. The bytes are borrowed until the next call. Errors name the object
+  // and, for compressed objects, the offset in the compressed bytes.
   virtual Result<ConstBytes> at(std::uint64_t offset, std::size_t size) = 0;
 
-  // Where the stream ends: known (and, of a compressed one, verified) once at() gave fewer bytes
-  // than it was asked for.
+  // The end of the stream. It is known, and for a compressed stream verified, once at() has returned fewer bytes
+  // than requested.
   virtual std::uint64_t end() const = 0;
 
-  // Of a compressed stream, whose own checksum stands at its end: CRC32C of every kChecksummed bytes
-  // as they are uncompressed (the last: of what is left), all of them once the end was reached.
+  // The CRC32C of every kChecksummed uncompressed bytes of a compressed stream, and of the remainder; complete
+  // once the end was reached. They are needed because a compressed stream has its own checksum only at its end.
   virtual std::vector<std::uint32_t> checksums() const { return {}; }
-  // They were these when it was indexed: at() gives no byte that has not been compared.
+  // Sets the checksums from the time of indexing. at() then returns no byte that was not compared with them.
   virtual void expect(std::span<const std::uint32_t>) {}
 };
 
 constexpr std::size_t kChecksummed = 1 << 20;
 
-// `object` is borrowed and outlives the reader; `uri` is for errors.
+// `object` is borrowed and must outlive the reader. `uri` is for error messages.
 std::unique_ptr<ForwardReader> make_object_reader(Object& object);
 std::unique_ptr<ForwardReader> make_gzip_reader(Object& object, std::string uri);
 std::unique_ptr<ForwardReader> make_zstd_reader(Object& object, std::string uri);

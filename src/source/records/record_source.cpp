@@ -9,19 +9,21 @@
 namespace penstock {
 namespace {
 
-// A run of samples that is worth reading, or must be decompressed, as a whole. Part of the order of
-// a windowed shuffle: another size is another order.
+// The minimum size of a run of samples that is read, or must be decompressed, as a whole. It determines the order
+// of a windowed shuffle, so changing it changes that order.
 constexpr std::uint64_t kRecordUnitBytes = 4 << 20;
-constexpr std::uint64_t kRecordAheadBytes = 32 << 20;  // of samples that are looked at; one may be larger
-constexpr std::uint64_t kPieceBytes = 256 << 10;  // of what is decompressed at a time
-constexpr std::string_view kOfSample = "looking at a sample to find out its fields";
+// For samples that opening examines; a single one may be larger.
+constexpr std::uint64_t kRecordAheadBytes = 32 << 20;
+constexpr std::uint64_t kPieceBytes = 256 << 10;  // decompressed at a time
+constexpr std::string_view kExaminingSample = "looking at a sample to find out its fields";
 
 Status check_size(const Extent& extent) {
   if (extent.length <= Limits{}.encoded_bytes) return {};
   return fail(ErrorCode::kTooLarge, "larger than a sample may be", where_of(extent));
 }
 
-// Cuts the samples of every shard into runs of at least kRecordUnitBytes; calls with shard and [first, last).
+// Divides the samples of every shard into runs of at least kRecordUnitBytes. Calls the function with the shard and
+// [first, last).
 template <typename Function>
 void for_each_run(const RecordIndex& index, Function function) {
   for (std::size_t shard = 0; shard < index.shards().size(); ++shard) {
@@ -49,12 +51,12 @@ RecordSource::RecordSource(std::shared_ptr<const Store> store, std::string uri, 
     compressed_ = compressed_ || compression_of_name(shard.path) != Compression::kNone;
   storage_.stores = {store_};
   storage_.stored_bytes = index_.stored_bytes();
-  storage_.index_was_saved = opened.was_kept;
+  storage_.index_was_saved = opened.was_saved;
   storage_.shares_units = compressed_;
   cut_into_units();
 }
 
-// One compressed shard makes all of them streams, because an order cannot treat some samples differently.
+// If one shard is compressed, all of them become streams, because an order cannot treat some samples differently.
 void RecordSource::cut_into_units() {
   if (compressed_)
     for (const ShardInfo& shard : index_.shards())
@@ -92,7 +94,7 @@ Result<RecordSource::ReadBytes> RecordSource::read(const Extent& extent) const {
   PENSTOCK_CHECK(check_size(extent));
   const Compression compression = compression_of_name(extent.object);
   ReadBytes read;
-  PENSTOCK_CHECK(read.reservation.add(extent.length + memory_of_reader(compression), kOfSample, where_of(extent)));
+  PENSTOCK_CHECK(read.reservation.add(extent.length + memory_of_reader(compression), kExaminingSample, where_of(extent)));
   auto object = store_->open(extent.object);
   if (!object) return std::unexpected(std::move(object).error());
   if (compression == Compression::kNone) {
@@ -119,7 +121,7 @@ void RecordSource::read_each(const std::vector<Extent>& extents,
     UnderWay(OpeningReservation reserved, const Store& store, ObjectRead wanted)
         : reservation(std::move(reserved)),
           read(store, std::move(wanted)) {}
-    OpeningReservation reservation;  // given back after the read has ended
+    OpeningReservation reservation;  // is released after the read has ended
     StartedRead read;
   };
   const std::uint64_t max_ahead = std::min(kRecordAheadBytes, OpeningMemory::at_most(UINT64_MAX) / 4);
@@ -130,7 +132,7 @@ void RecordSource::read_each(const std::vector<Extent>& extents,
     const Extent& e = extents[next];
     PENSTOCK_CHECK(check_size(e));
     OpeningReservation reservation;
-    PENSTOCK_CHECK(reservation.add(e.length, kOfSample, where_of(e)));
+    PENSTOCK_CHECK(reservation.add(e.length, kExaminingSample, where_of(e)));
     under_way.emplace_back(
         std::move(reservation), *store_,
         ObjectRead{

@@ -1,4 +1,4 @@
-// What tar and TFRecord sources have in common: samples in shards, found through a RecordIndex.
+// The common part of tar and TFRecord sources: samples in shards, which are located through a RecordIndex.
 #pragma once
 
 #include <functional>
@@ -25,14 +25,14 @@ class RecordSource : public Source {
 
  protected:
   Extent extent_of(std::uint64_t sample, const RecordIndex::Member& member) const;
-  // The bytes of an extent, for looking at a few samples when the source is opened.
+  // Reads the bytes of an extent, to examine a few samples when the source is opened.
   struct ReadBytes {
-    OpeningReservation reservation;  // of the bytes
+    OpeningReservation reservation;  // for the bytes
     std::vector<std::byte> bytes;
   };
   Result<ReadBytes> read(const Extent& extent) const;
-  // Of several, in their order; where requests take long, some are under way together. `look` gets
-  // what it may use during the call.
+  // Reads several extents in their order; from a slow store, several at the same time. `look` may use the bytes
+  // only during the call.
   void read_each(const std::vector<Extent>& extents,
                  const std::function<void(std::size_t number, Result<ConstBytes>)>& look) const;
 
@@ -46,7 +46,7 @@ class RecordSource : public Source {
   std::string uri_;
   bool compressed_ = false;
   SourceStorage storage_;
-  std::vector<std::uint64_t> block_ends_;  // for each block, the sample after its last one
+  std::vector<std::uint64_t> block_ends_;  // per block, the sample after its last one
 };
 
 }  // namespace penstock

@@ -1,6 +1,6 @@
-// A read under way, and the memory it goes to: for who has several of them and takes one after another.
+// A read in flight and its memory. Several of them can be started and then waited for one after another.
 //
-// Belongs to one thread; destroying it breaks the read off. The store outlives it.
+// Used by one thread. Destroying it cancels the read. The store must outlive it.
 #pragma once
 
 #include <condition_variable>
@@ -18,7 +18,7 @@ namespace penstock {
 
 class StartedRead {
  public:
-  // `stop` ends the waiting as well.
+  // A stop request ends the waiting, too.
   StartedRead(const Store& store, ObjectRead wanted, std::stop_token stop = {})
       : on_stop_(std::move(stop), [this] { stop_.request_stop(); }) {
     store.start_read(
@@ -43,7 +43,7 @@ class StartedRead {
     return state_->answer.has_value();
   }
 
-  // Borrowed from this.
+  // Waits for the read. The bytes are borrowed from this object.
   Result<ConstBytes> wait() const {
     std::unique_lock lock(state_->mutex);
     wait_interruptibly(
@@ -54,13 +54,13 @@ class StartedRead {
 
  private:
   struct State {
-    MemoryBlock memory;  // until there is an answer, the store's thread has it
+    MemoryBlock memory;  // is written by the thread of the store until there is an answer
     std::mutex mutex;
     std::condition_variable came;
     std::optional<Result<ObjectBytes>> answer;  // guarded by mutex
   };
 
-  const std::shared_ptr<State> state_ = std::make_shared<State>();  // the store's thread holds it too
+  const std::shared_ptr<State> state_ = std::make_shared<State>();  // shared with the thread of the store
   mutable std::stop_source stop_;
   std::stop_callback<std::function<void()>> on_stop_;
 };

@@ -27,19 +27,19 @@ std::string_view until_nul(std::string_view field) { return field.substr(0, fiel
 
 bool is_zero(std::string_view bytes) { return bytes.find_first_not_of('\0') == std::string_view::npos; }
 
-// Digits between blanks and NULs; a field of nothing else is zero, as some writers leave it for links.
+// Parses digits between blanks and NULs. A field without digits is zero, as some writers leave it for links.
 std::optional<std::uint64_t> parse_octal(std::string_view field) {
   std::size_t at = 0;
   std::uint64_t value = 0;
   while (at < field.size() && field[at] == ' ') ++at;
   for (; at < field.size() && field[at] >= '0' && field[at] <= '7'; ++at)
-    value = value * 8 + static_cast<std::uint64_t>(field[at] - '0');  // 12 digits at most
+    value = value * 8 + static_cast<std::uint64_t>(field[at] - '0');  // at most 12 digits
   for (; at < field.size(); ++at)
     if (field[at] != ' ' && field[at] != '\0') return std::nullopt;
   return value;
 }
 
-// Eight bytes at a time, as four sums of two bytes each: this is most of the work of a scan.
+// Adds eight bytes at a time, as four sums of two bytes each, because most of the time of a scan is spent here.
 std::uint32_t sum_of_bytes(std::string_view bytes) {
   constexpr std::uint64_t kEvenBytes = 0x00ff'00ff'00ff'00ff;
   std::uint64_t sums = 0;
@@ -53,7 +53,7 @@ std::uint32_t sum_of_bytes(std::string_view bytes) {
                                     (sums >> 48));
 }
 
-// The sum of all bytes with the sum's own field taken as blanks. Some old writers summed signed chars.
+// The sum of all bytes, where the field of the checksum counts as blanks. Some old writers summed signed chars.
 bool checksum_matches(std::string_view header) {
   const std::string_view field = header.substr(148, 8);
   const auto stored = parse_octal(field);
@@ -65,7 +65,7 @@ bool checksum_matches(std::string_view header) {
   return static_cast<std::int64_t>(*stored) == std::int64_t{sum} - 256 * high;
 }
 
-// Octal or, with the top bit set, GNU's big-endian binary.
+// Parses octal digits or, with the top bit set, GNU's big-endian binary form.
 Result<std::uint64_t> parse_size(std::string_view header) {
   const std::string_view field = header.substr(124, 12);
   const auto first = static_cast<unsigned char>(field[0]);
@@ -83,7 +83,7 @@ Result<std::uint64_t> parse_size(std::string_view header) {
   return size;
 }
 
-// One record "length key=value\n" of a PAX header, taken off the front of `records`.
+// Removes the first record "length key=value\n" of a PAX header from `records`.
 struct PaxRecord {
   std::string_view key, value;
 };
@@ -101,11 +101,11 @@ std::optional<PaxRecord> take_pax_record(std::string_view& records) {
   return PaxRecord{record.substr(0, equals), record.substr(equals + 1)};
 }
 
-// What extended headers say about the member that follows them.
+// The information in extended headers about the member that follows them.
 struct Extension {
   bool present = false, has_long_name = false, has_long_link = false, has_pax = false;
-  std::uint64_t offset = 0;  // of the first of them
-  std::string name;          // empty: as the header says
+  std::uint64_t offset = 0;  // offset of the first extended header
+  std::string name;  // empty: the header has the name
   std::optional<std::uint64_t> size;
 };
 
@@ -160,7 +160,7 @@ class TarScan {
 
   Status read_file(std::string_view header) {
     name_file(header);
-    if (header[kTypeAt] == '\0' && name_.ends_with('/')) return leave_out(nullptr);  // a folder in v7
+    if (header[kTypeAt] == '\0' && name_.ends_with('/')) return leave_out(nullptr);  // a folder in the v7 format
     TarMember member{name_, extension_.present ? extension_.offset : at_, at_ + kBlock, 0};
     if (extension_.size) {
       member.size = *extension_.size;
@@ -180,8 +180,8 @@ class TarScan {
     return {};
   }
 
-  // Links, devices and folders have no data, whatever their size says (GNU tar and Python agree); where
-  // a writer thought otherwise the data fails the checksum of a header.
+  // Links, devices and folders have no data, whatever size their header states (GNU tar and Python agree). If a
+  // writer did store data, the next header fails its checksum.
   Status leave_out(std::uint64_t* counter) {
     if (counter != nullptr) ++*counter;
     at_ += kBlock;
@@ -193,14 +193,15 @@ class TarScan {
     name_ = extension_.name;
     if (!name_.empty()) return;
     if (header.substr(257, 6) == std::string_view("ustar\0", 6)) {  // GNU's own format has no prefix
-      const bool is_star = header.substr(508) == std::string_view("tar\0", 4);  // has times behind it
+      // The star format stores times behind the prefix.
+      const bool is_star = header.substr(508) == std::string_view("tar\0", 4);
       const std::string_view prefix = until_nul(header.substr(345, is_star ? 131 : 155));
       if (!prefix.empty()) name_.append(prefix).append("/");
     }
     name_.append(until_nul(header.substr(0, 100)));
   }
 
-  // The data of an extended header, of which nothing is read where it is over the limit.
+  // Reads the body of an extended header. Nothing is read if it exceeds the limit.
   Result<std::string_view> extension_body(std::string_view header, std::uint64_t limit) {
     const auto size = parse_size(header);
     if (!size) return error(size.error().code, size.error().message);
@@ -216,7 +217,7 @@ class TarScan {
     return as_text(*body);
   }
 
-  // Goes on behind an extended header whose body has this size. Global ones belong to no member.
+  // Continues behind an extended header whose body has this size. Global headers belong to no member.
   void pass_extension(std::uint64_t body_size, bool is_global) {
     if (!is_global && !extension_.present) {
       extension_.present = true;
@@ -226,7 +227,7 @@ class TarScan {
     at_ += kBlock + padded(body_size);
   }
 
-  // Two of a kind contradict each other, and readers disagree about which of them counts.
+  // Refuses a second header of the same kind, because readers disagree about which one counts.
   std::unexpected<Error> repeated() const {
     return error(ErrorCode::kCorrupt, "two extended headers of one kind for one tar member");
   }
@@ -249,7 +250,7 @@ class TarScan {
     extension_.has_pax = true;
     return read_pax_records(header, [this](const PaxRecord& record) -> Status {
       if (record.key == "path" && extension_.has_long_name) return repeated();
-      if (record.key == "path") extension_.name = record.value;  // of no bytes: as if it were not there
+      if (record.key == "path") extension_.name = record.value;  // an empty path counts as none
       if (record.key == "size") {
         const auto size = parse_decimal(record.value);
         if (!size) return std::unexpected(size.error());
@@ -261,7 +262,7 @@ class TarScan {
 
   Status read_global_pax(std::string_view header) {
     return read_pax_records(header, [this](const PaxRecord& record) -> Status {
-      if (record.key != "size") return {};  // a path for all members makes no sense and is left out
+      if (record.key != "size") return {};  // a path for all members makes no sense and is ignored
       return error(ErrorCode::kUnsupported, "tar archive with one size for all its members");
     });
   }
@@ -286,7 +287,7 @@ class TarScan {
   }
 
   Result<std::optional<std::uint64_t>> parse_decimal(std::string_view text) const {
-    if (text.empty()) return std::nullopt;  // as if the record were not there
+    if (text.empty()) return std::nullopt;  // as if the record were absent
     std::uint64_t value = 0;
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (end != text.data() + text.size() || status == std::errc::invalid_argument)
@@ -296,7 +297,7 @@ class TarScan {
     return value;
   }
 
-  // At the first block of zeros.
+  // Called at the first block of zeros.
   Status check_end() {
     if (extension_.present)
       return error(ErrorCode::kCorrupt, "the tar archive ends after an extended header without its member");
@@ -323,10 +324,10 @@ class TarScan {
                  2 * kBlock);
   }
 
-  // `part` is what there is of the header at at_.
+  // `part` is the available part of the header at at_.
   std::unexpected<Error> cut_before_header(std::string_view part) {
     const std::uint64_t end = reader_.end(), header_at = at_;
-    if (end < header_at) {  // then what came before is cut
+    if (end < header_at) {  // the data of the previous member is truncated
       at_ = last_.offset;
       return error(ErrorCode::kTruncated,
                    fmt::format("archive ends at {}, inside {}", end,
@@ -351,13 +352,13 @@ class TarScan {
   const std::string& uri_;
   const std::function<Status(const TarMember&)>& on_file_;
   TarSummary summary_;
-  std::uint64_t at_ = 0;  // of the header that is being read
+  std::uint64_t at_ = 0;  // offset of the current header
   Extension extension_;
-  std::string name_;  // of the last file
+  std::string name_;  // name of the last file
   struct {
     std::uint64_t offset = 0;
     bool is_file = false;
-  } last_;  // what has data before at_
+  } last_;  // the last member with data before at_
 };
 
 }  // namespace

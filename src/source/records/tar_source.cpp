@@ -28,8 +28,8 @@ struct SplitName {
   std::string extension;
 };
 
-// The key is the path up to the first dot after the last slash. Names without a dot, hidden files
-// and __metadata__ belong to no sample.
+// The key of a sample is the path up to the first dot after the last slash. Files without a dot, hidden files and
+// __metadata__ belong to no sample.
 std::optional<SplitName> split_name(std::string_view name) {
   if (name.starts_with("__") && name.ends_with("__")) return std::nullopt;
   const auto slash = name.rfind('/');
@@ -39,7 +39,7 @@ std::optional<SplitName> split_name(std::string_view name) {
   return SplitName{name.substr(0, dot), lower_case(name.substr(dot + 1))};
 }
 
-// Groups members into samples as they come.
+// Groups consecutive members into samples.
 class SampleGrouper {
  public:
   SampleGrouper(const std::string& path, ShardContents& out) : path_(path), out_(out) {}
@@ -88,15 +88,15 @@ class SampleGrouper {
   }
   std::string_view last_key() const { return key_of(out_.samples() - 1); }
 
-  // A key that comes again after another one means that members of samples are interleaved (or that
-  // a file was added twice): read on, every half would pass for a sample.
+  // A key that returns after another key means that the members of samples are interleaved, or that a file was
+  // added twice. Accepting it would make a sample of each half.
   Status begin_sample(std::string_view key, const Where& where) {
     const auto [known, is_new] = seen_.try_emplace(std::hash<std::string_view>()(key), out_.samples());
     if (!is_new && key_of(known->second) == key)
       return fail(ErrorCode::kCorrupt,
                   fmt::format("sample \"{}\" begins a second time: its members do not stand together", key),
                   where);
-    PENSTOCK_CHECK(out_.growth.add(ShardContents::kBytesPerSample + kBytesPerSeen + key.size(),
+    PENSTOCK_CHECK(out_.growth.add(ShardContents::kBytesPerSample + kBytesPerSeenKey + key.size(),
                                    static_cast<std::uint64_t>(where.offset),
                                    static_cast<std::uint64_t>(where.length)));
     out_.first_members.push_back(out_.offsets.size());
@@ -115,7 +115,7 @@ class SampleGrouper {
     return static_cast<std::uint16_t>(found - out_.field_names.begin());
   }
 
-  static constexpr std::uint64_t kBytesPerSeen = 56;  // an entry of the table and its bucket
+  static constexpr std::uint64_t kBytesPerSeenKey = 56;  // an entry of the hash table and its bucket
 
   const std::string& path_;
   ShardContents& out_;
@@ -127,7 +127,7 @@ Status scan_counting_links(ForwardReader& reader, const std::string& path, Shard
   SampleGrouper grouper(path, out);
   const auto summary = scan_tar(reader, path, [&](const TarMember& member) { return grouper.add(member); });
   if (!summary) {
-    grouper.drop_last();  // it may lack its data, or members
+    grouper.drop_last();  // its data or some of its members may be missing
     return std::unexpected(summary.error());
   }
   links += summary->links;
@@ -143,8 +143,8 @@ class TarSource final : public RecordSource {
     for (std::size_t i = 0; i < index_.field_names().size(); ++i)
       PENSTOCK_CHECK(add_field(static_cast<std::uint16_t>(i), options));
     merge_images(options);
-    std::ranges::stable_sort(places_, {}, [](const Place& place) { return place.info.kind; });
-    for (const Place& place : places_) fields_.push_back(place.info);
+    std::ranges::stable_sort(mappings_, {}, [](const FieldMapping& mapping) { return mapping.info.kind; });
+    for (const FieldMapping& mapping : mappings_) fields_.push_back(mapping.info);
     return {};
   }
 
@@ -152,25 +152,25 @@ class TarSource final : public RecordSource {
   std::string key(std::uint64_t sample) const override { return std::string(index_.key(sample)); }
 
   Result<Extent> extent(std::uint64_t sample, std::size_t field) const override {
-    const Place& place = places_[field];
+    const FieldMapping& mapping = mappings_[field];
     for (std::uint64_t i = 0; i < index_.member_count(sample); ++i) {
       const auto member = index_.member(sample, i);
-      if (std::ranges::find(place.members, member.field) != place.members.end())
+      if (std::ranges::find(mapping.members, member.field) != mapping.members.end())
         return extent_of(sample, member);
     }
     const Extent first = extent_of(sample, index_.member(sample, 0));
     return fail(ErrorCode::kNotFound,
-                fmt::format("sample \"{}\" has no \"{}\"", index_.key(sample), place.info.name),
+                fmt::format("sample \"{}\" has no \"{}\"", index_.key(sample), mapping.info.name),
                 {first.object, static_cast<std::int64_t>(first.offset),
                  static_cast<std::int64_t>(first.length), static_cast<std::int64_t>(sample)});
   }
 
   const ArrayLayout* array_layout(std::size_t field) const override {
-    return fields_[field].form == FieldForm::kElements ? &places_[field].layout : nullptr;
+    return fields_[field].form == FieldForm::kElements ? &mappings_[field].layout : nullptr;
   }
 
-  // The one record within a tar: an .npz with arrays of several names. It may have thousands, so that its
-  // directory is read once for all of them.
+  // An .npz with several arrays is the only record within a tar. It may have thousands of arrays, so its directory is
+  // read once for all of them.
   Result<OpenedRecord> open_record(std::uint64_t, std::span<const std::byte> stored,
                                    const Charge& charge) const override {
     auto members = list_npz(stored, Limits{}, charge);
@@ -182,9 +182,9 @@ class TarSource final : public RecordSource {
   Result<RecordValue> find_in_record(std::uint64_t, std::size_t field, const OpenedRecord& record,
                                      const Allocate& allocate) const override {
     const auto& members = *static_cast<const std::vector<NpzMember>*>(record.contents.get());
-    const auto found = std::ranges::lower_bound(members, places_[field].npz_name, {}, &NpzMember::name);
-    if (found == members.end() || found->name != places_[field].npz_name)
-      return fail(ErrorCode::kNotFound, fmt::format("the .npz has no array \"{}\"", places_[field].npz_name));
+    const auto found = std::ranges::lower_bound(members, mappings_[field].npz_name, {}, &NpzMember::name);
+    if (found == members.end() || found->name != mappings_[field].npz_name)
+      return fail(ErrorCode::kNotFound, fmt::format("the .npz has no array \"{}\"", mappings_[field].npz_name));
     const auto file = allocate(found->size_bytes);
     if (!file) return std::unexpected(file.error());
     PENSTOCK_CHECK(unpack_npz(*found, *file));
@@ -192,36 +192,36 @@ class TarSource final : public RecordSource {
   }
 
  private:
-  struct Place {
+  struct FieldMapping {
     FieldInfo info;
-    std::vector<std::uint16_t> members;  // the endings, any of which is this field
+    std::vector<std::uint16_t> members;  // the endings that belong to this field
     ArrayLayout layout;
     std::string npz_name;
   };
 
   Status add_field(std::uint16_t member, const OpenOptions& options) {
     const std::string& name = index_.field_names()[member];
-    Place place{{name, kind_of_extension(name), FieldForm::kFile, index_.samples_with(member) == size()},
+    FieldMapping mapping{{name, kind_of_extension(name), FieldForm::kFile, index_.samples_with(member) == size()},
                 {member},
                 {},
                 {}};
-    if (const auto told = options.field_kinds.find(name); told != options.field_kinds.end()) {
-      const auto type = parse_field_type(name, told->second);
+    if (const auto requested = options.field_kinds.find(name); requested != options.field_kinds.end()) {
+      const auto type = parse_field_type(name, requested->second);
       if (!type) return std::unexpected(type.error());
-      place.info.kind = type->kind;
+      mapping.info.kind = type->kind;
       if (type->elements) {
-        place.info.form = FieldForm::kElements;
-        place.layout.spec = *type->elements;
+        mapping.info.form = FieldForm::kElements;
+        mapping.layout.spec = *type->elements;
       }
     } else if (name == "npz" || name.ends_with(".npz")) {
-      return add_npz_fields(std::move(place));
+      return add_npz_fields(std::move(mapping));
     }
-    places_.push_back(std::move(place));
+    mappings_.push_back(std::move(mapping));
     return {};
   }
 
-  // What is wrong inside of a member is known by its offset there; people want to know where that is in the shard.
-  static Error placed(Error error, const Extent& extent, std::uint64_t sample) {
+  // Converts the location of an error from an offset within a member to one in the shard.
+  static Error located_in_shard(Error error, const Extent& extent, std::uint64_t sample) {
     if (!error.where.uri.empty()) return error;
     const std::int64_t within = std::max<std::int64_t>(error.where.offset, 0);
     error.where = where_of(extent);
@@ -230,12 +230,12 @@ class TarSource final : public RecordSource {
     return error;
   }
 
-  // A field for each array in the first .npz: "npz/weights". Damage there is met again, and named,
-  // when the sample is read; the next one that can be read tells the names.
-  Status add_npz_fields(Place place) {
+  // Adds one field per array of the first readable .npz: "npz/weights". A damaged .npz is skipped here, because reading
+  // its sample reports the damage.
+  Status add_npz_fields(FieldMapping mapping) {
     constexpr std::uint64_t kTries = 64;
-    place.info.form = FieldForm::kRecord;
-    const std::string name = place.info.name;
+    mapping.info.form = FieldForm::kRecord;
+    const std::string name = mapping.info.name;
     std::uint64_t tried = 0;
     std::optional<Error> first_error;
     InterruptionCheck check;
@@ -243,7 +243,7 @@ class TarSource final : public RecordSource {
       PENSTOCK_CHECK(check(uri()));
       for (std::uint64_t i = 0; i < index_.member_count(sample); ++i) {
         const auto member = index_.member(sample, i);
-        if (member.field != place.members.front()) continue;
+        if (member.field != mapping.members.front()) continue;
         ++tried;
         PENSTOCK_CHECK(check_interruption(uri()));
         const Extent extent = extent_of(sample, member);
@@ -255,13 +255,13 @@ class TarSource final : public RecordSource {
                                             })
                                  : Result<std::vector<NpzMember>>(std::unexpected(file.error()));
         if (!arrays) {
-          if (!first_error) first_error = placed(arrays.error(), extent, sample);
+          if (!first_error) first_error = located_in_shard(arrays.error(), extent, sample);
           continue;
         }
         for (const NpzMember& array : *arrays) {
-          place.info.name = name + "/" + array.name;
-          place.npz_name = array.name;
-          places_.push_back(place);
+          mapping.info.name = name + "/" + array.name;
+          mapping.npz_name = array.name;
+          mappings_.push_back(mapping);
         }
         return {};
       }
@@ -269,22 +269,22 @@ class TarSource final : public RecordSource {
     return first_error ? Status(std::unexpected(*first_error)) : Status();
   }
 
-  // Where some samples have a .jpg and others a .png, they are one field "image".
+  // If some samples have a .jpg and others a .png, they become one field "image".
   void merge_images(const OpenOptions& options) {
-    const auto is_picture = [&](const Place& place) {
-      return is_image_ending(place.info.name) && place.info.kind == FieldKind::kImage &&
-             !options.field_kinds.contains(place.info.name);
+    const auto is_picture = [&](const FieldMapping& mapping) {
+      return is_image_ending(mapping.info.name) && mapping.info.kind == FieldKind::kImage &&
+             !options.field_kinds.contains(mapping.info.name);
     };
     std::vector<std::uint16_t> pictures;
     std::uint64_t with_picture = 0;
-    for (const Place& place : places_)
-      if (is_picture(place)) {
-        pictures.push_back(place.members.front());
-        with_picture += index_.samples_with(place.members.front());
+    for (const FieldMapping& mapping : mappings_)
+      if (is_picture(mapping)) {
+        pictures.push_back(mapping.members.front());
+        with_picture += index_.samples_with(mapping.members.front());
       }
     InterruptionCheck check;
-    const auto is_taken = [](const Place& place) { return place.info.name == "image"; };
-    if (pictures.size() < 2 || with_picture > size() || std::ranges::any_of(places_, is_taken)) return;
+    const auto is_taken = [](const FieldMapping& mapping) { return mapping.info.name == "image"; };
+    if (pictures.size() < 2 || with_picture > size() || std::ranges::any_of(mappings_, is_taken)) return;
     for (std::uint64_t sample = 0; sample < size(); ++sample) {
       if (check.is_due() && Interruption::is_requested()) return;
       int here = 0;
@@ -292,13 +292,13 @@ class TarSource final : public RecordSource {
         here += std::ranges::count(pictures, index_.member(sample, i).field) > 0;
       if (here > 1) return;
     }
-    std::erase_if(places_, is_picture);
-    places_.insert(
-        places_.begin(),
+    std::erase_if(mappings_, is_picture);
+    mappings_.insert(
+        mappings_.begin(),
         {{"image", FieldKind::kImage, FieldForm::kFile, with_picture == size()}, pictures, {}, {}});
   }
 
-  std::vector<Place> places_;  // in the order of fields_
+  std::vector<FieldMapping> mappings_;  // in the order of fields_
 };
 
 }  // namespace

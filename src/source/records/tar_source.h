@@ -11,7 +11,7 @@ Result<SourcePtr> open_tar(OpenRequest request, const OpenOptions& options);
 Result<SourcePtr> open_tar(std::shared_ptr<const Store> store, const ShardSet& shards,
                            const OpenOptions& options);
 
-// What a scan finds in one archive (also what fuzzing calls).
+// Finds the samples of one archive. Fuzzing calls this, too.
 Status scan_tar_shard(ForwardReader& reader, const std::string& path, ShardContents& out);
 
 }  // namespace penstock

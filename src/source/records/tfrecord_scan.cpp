@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// TFRecord stores CRCs masked, so that a CRC over data that holds CRCs keeps its strength.
+// TFRecord masks its CRCs, because the CRC of data that contains CRCs is weak.
 std::uint32_t masked_crc(ConstBytes bytes) {
   const std::uint32_t crc = crc32c(bytes);
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
@@ -19,7 +19,7 @@ Where at(const std::string& uri, std::uint64_t offset, std::uint64_t length) {
   return {uri, static_cast<std::int64_t>(offset), static_cast<std::int64_t>(length), -1};
 }
 
-// The length that a header promises, if its checksum holds. `header` has kTFRecordHeader bytes.
+// Returns the length in a header whose checksum is correct. `header` has kTFRecordHeader bytes.
 Result<std::uint64_t> parse_length(ConstBytes header, const Where& where) {
   ByteReader reader(header);
   const auto length = reader.read<std::uint64_t>();
@@ -52,7 +52,7 @@ Status scan_tfrecord(ForwardReader& reader, const std::string& uri,
     const auto end = checked_add(offset + kTFRecordHeader + kTFRecordFooter, *data);
     if (!end) return fail(ErrorCode::kTooLarge, "TFRecord: absurd length", at(uri, offset, kTFRecordHeader));
     const std::uint64_t length = *end - offset;
-    // The footer shows that this frame is whole; the next header comes along in the same call.
+    // Reading the footer shows that this frame is complete. The same call reads the next header.
     const auto around = reader.at(*end - kTFRecordFooter, kTFRecordFooter + kTFRecordHeader);
     if (!around) return std::unexpected(around.error());
     if (around->size() < kTFRecordFooter)

@@ -1,4 +1,4 @@
-// TFRecord framing: length, CRC of the length, data, CRC of the data, one record after another.
+// TFRecord framing: each record is a length, the CRC of the length, the data and the CRC of the data.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,14 @@ namespace penstock {
 
 constexpr std::uint64_t kTFRecordHeader = 12, kTFRecordFooter = 4;
 
-// Calls on_record with the offset and length of each whole frame (header and footer included), in
-// order. Verifies the CRC of each length (not of the data, which is skipped over) and that the
-// frame lies within the file. Errors name `uri`, offset and length.
+// Calls on_record with the offset and length of each complete frame, including header and footer, in order.
+// Verifies the CRC of each length and that the frame lies within the file; the data is skipped, so its CRC is not
+// verified. Errors name `uri`, offset and length.
 Status scan_tfrecord(ForwardReader& reader, const std::string& uri,
                      const std::function<Status(std::uint64_t offset, std::uint64_t length)>& on_record,
                      const Limits& limits = {});
 
-// The data of one whole frame, both CRCs verified. Errors carry the offset within the frame.
+// Returns the data of one complete frame after verifying both CRCs. Errors carry the offset within the frame.
 Result<ConstBytes> open_tfrecord(ConstBytes frame);
 
 }  // namespace penstock

@@ -20,10 +20,10 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kSamplesToLookAt = 64;
-constexpr std::uint64_t kStreamedToLookAt = 8;  // each from the shard's beginning
+constexpr std::uint64_t kMaxExaminedSamples = 64;
+constexpr std::uint64_t kMaxExaminedStreamedSamples = 8;  // number of samples; each is read from the beginning of its shard
 constexpr std::size_t kMaxFeaturesListed = 1 << 16;
-constexpr std::uint64_t kBytesPerFeatureListed = 256;  // in memory, besides its name
+constexpr std::uint64_t kBytesPerFeatureListed = 256;  // memory besides its name
 
 bool is_numbered_shard(std::string_view name) {
   constexpr std::size_t kDigits = 5;
@@ -49,13 +49,13 @@ Status scan_shard(ForwardReader& reader, const std::string& path, ShardContents&
   });
 }
 
-// What the samples that were looked at have in common in one feature.
+// The common traits of one feature in the samples that opening examines.
 struct FeatureTraits {
   std::uint64_t seen = 0;
   FeatureType type = FeatureType::kNone;
   bool is_sequence = false;
-  bool always_one = true;  // value
-  std::int64_t wide = 1;   // values in each step of a sequence
+  bool always_one = true;  // every sample has exactly one value
+  std::int64_t wide = 1;  // values per step of a sequence
   std::uint64_t texts = 0, images = 0, others = 0;
 
   Status note(const Feature& feature) {
@@ -72,15 +72,15 @@ struct FeatureTraits {
     });
   }
 
-  // Of a feature without values.
-  Shape shape_of_none() const { return wide > 1 ? Shape{0, wide} : Shape{0}; }
+  // The shape of a feature without values.
+  Shape shape_without_values() const { return wide > 1 ? Shape{0, wide} : Shape{0}; }
 
   FieldKind kind() const {
     if (type == FeatureType::kInteger) return always_one ? FieldKind::kInteger : FieldKind::kArray;
     if (type == FeatureType::kFloat) return FieldKind::kArray;
     if (type == FeatureType::kNone) return FieldKind::kBytes;
     if (!always_one) return FieldKind::kJson;  // several texts
-    // One damaged picture does not make the others something else.
+    // A single damaged image does not change the kind of the field.
     if (images > texts + others) return FieldKind::kImage;
     return others == 0 && images == 0 ? FieldKind::kText : FieldKind::kBytes;
   }
@@ -111,7 +111,7 @@ Status write_json_list(const Feature& feature, Put put) {
   return {};
 }
 
-// Measured first and written then: the text may be far longer than the record.
+// Measures the text before writing it, because it may be far longer than the record.
 Result<RecordValue> as_json_list(const Feature& feature, const Source::Allocate& allocate) {
   std::size_t size = 0;
   PENSTOCK_CHECK(write_json_list(feature, [&](std::string_view piece) { size += piece.size(); }));
@@ -133,43 +133,43 @@ class TFRecordSource final : public RecordSource {
 
   Status prepare(const OpenOptions& options) {
     Features features;
-    std::uint64_t looked_at = 0;
+    std::uint64_t examined = 0;
     std::optional<Error> first_error;
-    const std::uint64_t tries = std::min(size(), storage().is_forward_only() ? kStreamedToLookAt : kSamplesToLookAt);
+    const std::uint64_t tries = std::min(size(), storage().is_forward_only() ? kMaxExaminedStreamedSamples : kMaxExaminedSamples);
     std::vector<std::uint64_t> samples;
     std::vector<Extent> extents;
     for (std::uint64_t i = 0; i < tries; ++i) {
-      // Of compressed shards only the beginning can be had without reading all.
+      // Only the beginning of a compressed shard can be read without decompressing all of it.
       samples.push_back(storage().is_forward_only() ? i : i * (size() / tries));
       extents.push_back(extent_of(samples.back(), index_.member(samples.back(), 0)));
     }
     read_each(extents, [&](std::size_t i, const Result<ConstBytes>& stored) {
       if (const auto looked = look_at(samples[i], extents[i], stored, features); looked)
-        ++looked_at;
+        ++examined;
       else if (!first_error)
         first_error = looked.error();
     });
-    // Damage is named when the sample is read; only where nothing can be read is there nothing to say.
-    if (looked_at == 0) return std::unexpected(*first_error);
+    // Damage is reported when the sample is read. Opening fails only if no sample can be examined.
+    if (examined == 0) return std::unexpected(*first_error);
     std::vector<std::string> names;
     for (const auto& [name, traits] : features.by_name) names.push_back(name);
     PENSTOCK_CHECK(check_field_names(options.field_kinds, names));
     for (const auto& [name, traits] : features.by_name) {
-      Place place{{name, traits.kind(), FieldForm::kRecord, traits.seen == looked_at}, traits, {}};
-      if (const auto told = options.field_kinds.find(name); told != options.field_kinds.end()) {
-        auto type = parse_field_type(name, told->second);
+      FieldMapping mapping{{name, traits.kind(), FieldForm::kRecord, traits.seen == examined}, traits, {}};
+      if (const auto requested = options.field_kinds.find(name); requested != options.field_kinds.end()) {
+        auto type = parse_field_type(name, requested->second);
         if (!type) return std::unexpected(type.error());
-        PENSTOCK_CHECK(check_told(name, told->second, *type, traits));
-        place.info.kind = type->kind;
-        place.elements = std::move(type->elements);
+        PENSTOCK_CHECK(check_requested_type(name, requested->second, *type, traits));
+        mapping.info.kind = type->kind;
+        mapping.elements = std::move(type->elements);
       }
-      places_.push_back(std::move(place));
+      mappings_.push_back(std::move(mapping));
     }
-    if (places_.empty())
+    if (mappings_.empty())
       return fail(ErrorCode::kNotFound, "the records are no tf.train.Example with features",
                   {uri(), -1, -1, -1});
-    std::ranges::stable_sort(places_, {}, [](const Place& place) { return place.info.kind; });
-    for (const Place& place : places_) fields_.push_back(place.info);
+    std::ranges::stable_sort(mappings_, {}, [](const FieldMapping& mapping) { return mapping.info.kind; });
+    for (const FieldMapping& mapping : mappings_) fields_.push_back(mapping.info);
     return {};
   }
 
@@ -194,55 +194,55 @@ class TFRecordSource final : public RecordSource {
 
   Result<RecordValue> find_in_record(std::uint64_t, std::size_t field, const OpenedRecord& record,
                                      const Allocate& allocate) const override {
-    const Place& place = places_[field];
-    const auto feature = find_feature(record.bytes, place.info.name);
+    const FieldMapping& mapping = mappings_[field];
+    const auto feature = find_feature(record.bytes, mapping.info.name);
     if (!feature) return std::unexpected(feature.error());
-    if (feature->type != FeatureType::kNone && feature->type != place.traits.type)
+    if (feature->type != FeatureType::kNone && feature->type != mapping.traits.type)
       return fail(ErrorCode::kShapeMismatch,
-                  fmt::format("feature \"{}\" is of another type here than elsewhere", place.info.name));
-    if (feature->type == FeatureType::kInteger) return numbers<std::int64_t>(*feature, place, allocate);
-    if (feature->type == FeatureType::kFloat) return numbers<float>(*feature, place, allocate);
-    if (place.info.kind == FieldKind::kJson && !place.traits.always_one) return as_json_list(*feature, allocate);
-    // A feature that is there but empty has no type on the wire.
-    if (feature->values() == 0 && place.info.kind == FieldKind::kArray && place.traits.type != FeatureType::kBytes)
+                  fmt::format("feature \"{}\" is of another type here than elsewhere", mapping.info.name));
+    if (feature->type == FeatureType::kInteger) return numbers<std::int64_t>(*feature, mapping, allocate);
+    if (feature->type == FeatureType::kFloat) return numbers<float>(*feature, mapping, allocate);
+    if (mapping.info.kind == FieldKind::kJson && !mapping.traits.always_one) return as_json_list(*feature, allocate);
+    // An empty feature has no type in the record.
+    if (feature->values() == 0 && mapping.info.kind == FieldKind::kArray && mapping.traits.type != FeatureType::kBytes)
       return RecordValue{{},
-                         ArraySpec{place.traits.type == FeatureType::kFloat ? DType::kFloat32 : DType::kInt64,
-                                   place.traits.shape_of_none()}};
+                         ArraySpec{mapping.traits.type == FeatureType::kFloat ? DType::kFloat32 : DType::kInt64,
+                                   mapping.traits.shape_without_values()}};
     if (feature->values() != 1)
       return fail(ErrorCode::kShapeMismatch, fmt::format("feature \"{}\" has {} values here, one elsewhere",
-                                                         place.info.name, feature->values()));
+                                                         mapping.info.name, feature->values()));
     ConstBytes value;
     PENSTOCK_CHECK(read_bytes(*feature, std::span(&value, 1)));
-    if (place.elements && value.size() != place.elements->bytes())
+    if (mapping.elements && value.size() != mapping.elements->bytes())
       return fail(ErrorCode::kShapeMismatch,
-                  fmt::format("feature \"{}\" has {} bytes, its type says {}", place.info.name, value.size(),
-                              place.elements->bytes()));
-    return RecordValue{value, place.elements};
+                  fmt::format("feature \"{}\" has {} bytes, its type says {}", mapping.info.name, value.size(),
+                              mapping.elements->bytes()));
+    return RecordValue{value, mapping.elements};
   }
 
   std::uint64_t record_reading(std::size_t field) const override {
-    const Place& place = places_[field];
-    std::uint64_t hash = mix64(static_cast<std::uint64_t>(place.traits.type) << 8 |
-                               static_cast<std::uint64_t>(place.traits.always_one));
-    hash = mix64(hash ^ static_cast<std::uint64_t>(place.traits.wide));
-    if (!place.elements) return hash;
-    hash = mix64(hash ^ (static_cast<std::uint64_t>(place.elements->dtype) + 1));
-    for (const std::int64_t extent : place.elements->shape)
+    const FieldMapping& mapping = mappings_[field];
+    std::uint64_t hash = mix64(static_cast<std::uint64_t>(mapping.traits.type) << 8 |
+                               static_cast<std::uint64_t>(mapping.traits.always_one));
+    hash = mix64(hash ^ static_cast<std::uint64_t>(mapping.traits.wide));
+    if (!mapping.elements) return hash;
+    hash = mix64(hash ^ (static_cast<std::uint64_t>(mapping.elements->dtype) + 1));
+    for (const std::int64_t extent : mapping.elements->shape)
       hash = mix64(hash ^ static_cast<std::uint64_t>(extent));
     return hash;
   }
 
  private:
-  struct Place {
+  struct FieldMapping {
     FieldInfo info;
     FeatureTraits traits;
     std::optional<ArraySpec> elements;
   };
 
-  // The features that were found in the samples which opening looks at.
+  // The features of the samples that opening examines.
   struct Features {
     std::map<std::string, FeatureTraits> by_name;
-    OpeningReservation reservation;  // of the map
+    OpeningReservation reservation;  // for the map
   };
 
   Status look_at(std::uint64_t sample, const Extent& where, const Result<ConstBytes>& stored,
@@ -278,8 +278,8 @@ class TFRecordSource final : public RecordSource {
     return stored.subspan(kTFRecordHeader, stored.size() - kTFRecordHeader - kTFRecordFooter);
   }
 
-  // Numbers are what they are; the user can only say how many and in which shape.
-  static Status check_told(const std::string& name, const std::string& told, const FieldType& type,
+  // The type of stored numbers is fixed. The user can only declare their count and shape.
+  static Status check_requested_type(const std::string& name, const std::string& requested, const FieldType& type,
                            const FeatureTraits& traits) {
     if (traits.type != FeatureType::kInteger && traits.type != FeatureType::kFloat) return {};
     const DType own = traits.type == FeatureType::kFloat ? DType::kFloat32 : DType::kInt64;
@@ -290,32 +290,32 @@ class TFRecordSource final : public RecordSource {
     return fail(
         ErrorCode::kInvalidArgument,
         fmt::format("feature \"{}\" holds {} numbers and cannot be \"{}\" (but {}[...], or Cast them)", name,
-                    name_of(own), told, name_of(own)));
+                    name_of(own), requested, name_of(own)));
   }
 
-  // One number, a list, or (a sequence whose steps have several values each) a table.
+  // Returns one number, a list, or a table for a sequence whose steps have several values each.
   template <typename T>
-  Result<RecordValue> numbers(const Feature& feature, const Place& place, const Allocate& allocate) const {
+  Result<RecordValue> numbers(const Feature& feature, const FieldMapping& mapping, const Allocate& allocate) const {
     const std::uint64_t count = feature.values();
     ArraySpec spec{std::is_same_v<T, float> ? DType::kFloat32 : DType::kInt64, {}};
-    if (place.elements) {
-      if (count != element_count(place.elements->shape))
+    if (mapping.elements) {
+      if (count != element_count(mapping.elements->shape))
         return fail(ErrorCode::kShapeMismatch,
-                    fmt::format("feature \"{}\" has {} values, its type says {}", place.info.name, count,
-                                element_count(place.elements->shape)));
-      spec = *place.elements;
-    } else if (place.traits.always_one) {
+                    fmt::format("feature \"{}\" has {} values, its type says {}", mapping.info.name, count,
+                                element_count(mapping.elements->shape)));
+      spec = *mapping.elements;
+    } else if (mapping.traits.always_one) {
       if (count != 1)
         return fail(ErrorCode::kShapeMismatch,
-                    fmt::format("feature \"{}\" has {} values here, one elsewhere", place.info.name, count));
+                    fmt::format("feature \"{}\" has {} values here, one elsewhere", mapping.info.name, count));
     } else if (feature.is_sequence && feature.steps > 0 && !(feature.is_even && feature.first_width == 1)) {
       if (!feature.is_even)
         return fail(ErrorCode::kUnsupported,
-                    fmt::format("the steps of feature list \"{}\" differ in length", place.info.name));
+                    fmt::format("the steps of feature list \"{}\" differ in length", mapping.info.name));
       spec.shape = {static_cast<std::int64_t>(feature.steps), static_cast<std::int64_t>(feature.first_width)};
     } else {
       spec.shape = {static_cast<std::int64_t>(count)};
-      if (count == 0) spec.shape = place.traits.shape_of_none();
+      if (count == 0) spec.shape = mapping.traits.shape_without_values();
     }
     const auto memory = allocate(count * sizeof(T));
     if (!memory) return std::unexpected(memory.error());
@@ -328,7 +328,7 @@ class TFRecordSource final : public RecordSource {
   }
 
   bool verify_;
-  std::vector<Place> places_;  // in the order of fields_
+  std::vector<FieldMapping> mappings_;  // in the order of fields_
 };
 
 }  // namespace

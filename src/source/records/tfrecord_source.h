@@ -5,7 +5,8 @@
 
 namespace penstock {
 
-// By the ending, or as TensorFlow's own scripts name shards: "train-00000-of-01024".
+// Whether the name has the ending .tfrecord, or the form that TensorFlow's own scripts use:
+// "train-00000-of-01024".
 bool is_tfrecord_name(std::string_view name);
 Result<SourcePtr> open_tfrecord(OpenRequest request, const OpenOptions& options);
 

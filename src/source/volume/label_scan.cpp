@@ -25,14 +25,14 @@ using Mask = VoxelSet::Mask;
 enum ScratchBuffer : int { kEncoded, kDecoded, kCodec };
 constexpr int kMaxThreads = 64;
 
-// An element is in the set where ((element & bits) == pattern) == equal, with the element's stored bytes
-// read as an unsigned number of this machine.
+// An element belongs to the set if ((element & bits) == pattern) == equal, where the stored bytes of the element
+// are read as an unsigned number in native byte order.
 struct Criterion {
   std::uint64_t bits = ~std::uint64_t{0}, pattern = 0;
   bool equal = false;
 };
 
-// All bits but the sign of floating-point numbers, since -0.0 is 0.
+// All bits except the sign of floating-point numbers, since -0.0 equals 0.
 std::uint64_t bits_of_zero(DType dtype, bool swapped) {
   switch (dtype) {
     case DType::kFloat16:
@@ -43,7 +43,7 @@ std::uint64_t bits_of_zero(DType dtype, bool swapped) {
   }
 }
 
-// Nothing where the type cannot hold the value.
+// nullopt: the type cannot represent the value.
 std::optional<Criterion> has_value(std::int64_t value, DType dtype, bool swapped) {
   if (value == 0) return Criterion{bits_of_zero(dtype, swapped), 0, true};
   const nlohmann::json number =
@@ -59,7 +59,7 @@ std::optional<Criterion> has_value(std::int64_t value, DType dtype, bool swapped
   return criterion;
 }
 
-// Sets bit `first_bit` + i of `words` where element i of a row is in the set.
+// Sets bit `first_bit` + i of `words` if element i of a row is in the set.
 template <typename T>
 void mark_row(const std::byte* row, std::int64_t stride, std::int64_t count, const Criterion& criterion,
               std::uint64_t* words, std::int64_t first_bit) {
@@ -87,18 +87,18 @@ MarkRow mark_row_of(std::size_t element_bytes) {
 
 class LabelScan {
  public:
-  // Borrows all of them.
+  // Borrows all arguments.
   LabelScan(const ChunkedArray& labels, SetMemory& memory, const LabelScanOptions& options)
       : labels_(labels),
         memory_(memory),
         options_(options) {}
 
-  // Nothing for a criterion: no element can meet it.
+  // A nullopt criterion is one that no element can meet.
   Result<std::vector<VoxelSet>> run(std::vector<std::optional<Criterion>> criteria);
 
  private:
   Status prepare();
-  // Until there are no more chunks, or a thread failed.
+  // Runs until there are no more chunks or a thread has failed.
   void work(ScratchBudget& budget, bool tells_progress);
   Status read_chunk(std::uint64_t chunk, Scratch& scratch, CodecWorker& worker);
   Result<ConstBytes> elements_of(std::uint64_t chunk, Scratch& scratch, CodecWorker& worker);
@@ -115,7 +115,7 @@ class LabelScan {
   std::atomic<bool> stop_{false};
   std::mutex error_mutex_;
   std::optional<Error> error_;
-  // Chunks of several threads may meet in a block.
+  // Chunks that different threads decode may share a block.
   std::array<std::mutex, 64> block_mutexes_;
 };
 
@@ -152,7 +152,7 @@ Box LabelScan::chunk_box(std::uint64_t chunk) const {
     const auto along = static_cast<std::uint64_t>(labels_.grid()[d]);
     const std::int64_t begin = static_cast<std::int64_t>(chunk % along) * labels_.chunk_shape()[d];
     chunk /= along;
-    const std::size_t behind = rank - d;  // the axes in front have one entry
+    const std::size_t behind = rank - d;  // the axes before these have one entry
     if (behind > static_cast<std::size_t>(options_.axes)) continue;
     box.begin[3 - behind] = begin;
     box.end[3 - behind] = std::min(labels_.spec().shape[d], begin + labels_.chunk_shape()[d]);
@@ -162,18 +162,18 @@ Box LabelScan::chunk_box(std::uint64_t chunk) const {
 
 Result<ConstBytes> LabelScan::elements_of(std::uint64_t chunk, Scratch& scratch,
                                                   CodecWorker& worker) {
-  const Store::Allocate room = [&](std::size_t wanted) { return scratch.get(kEncoded, wanted); };
-  auto place = labels_.place(chunk);
-  if (!place) return std::unexpected(place.error());
+  const Store::Allocate allocate = [&](std::size_t wanted) { return scratch.get(kEncoded, wanted); };
+  auto location = labels_.location(chunk);
+  if (!location) return std::unexpected(location.error());
   Result<ObjectBytes> read = fail(ErrorCode::kNotFound, "no such chunk");
-  if (!place->is_missing) {
-    read = labels_.store().read(place->read, room);
+  if (!location->is_missing) {
+    read = labels_.store().read(location->read, allocate);
     if (!read && read.error().code == ErrorCode::kChanged) {
-      // Perhaps only the index that we know is old.
-      labels_.forget_index(chunk);
-      place = labels_.place(chunk);
-      if (!place) return std::unexpected(place.error());
-      read = labels_.store().read(place->read, room);
+      // The shard may have been rewritten since its index was read.
+      labels_.discard_index(chunk);
+      location = labels_.location(chunk);
+      if (!location) return std::unexpected(location.error());
+      read = labels_.store().read(location->read, allocate);
     }
     if (!read && read.error().code != ErrorCode::kNotFound) return std::unexpected(read.error());
   }
@@ -257,12 +257,12 @@ void LabelScan::work(ScratchBudget& budget, bool tells_progress) {
 Result<std::vector<VoxelSet>> LabelScan::run(std::vector<std::optional<Criterion>> criteria) {
   criteria_ = std::move(criteria);
   PENSTOCK_CHECK(prepare());
-  // A store that answers late wants more readers than there are cores.
+  // A slow store needs more readers than there are cores.
   const auto wanted = std::max(static_cast<std::uint64_t>(std::max(options_.threads, 1)),
                                std::uint64_t{std::min<std::size_t>(labels_.store().reads_ahead(), 16)});
   const std::uint64_t threads =
       std::min({wanted, std::uint64_t{kMaxThreads}, std::max<std::uint64_t>(labels_.chunks(), 1)});
-  // The other half of the memory for opening is for the sets.
+  // The other half of the memory budget of opening is reserved for the sets.
   const std::uint64_t working_bytes =
       std::min(options_.working_bytes, OpeningMemory::at_most(UINT64_MAX) / 2);
   OpeningReservation reservation;

@@ -11,16 +11,16 @@
 namespace penstock {
 namespace {
 
-constexpr std::int64_t kChunkBytes = 256 << 10;  // one read of a disk or a request, no more
+constexpr std::int64_t kChunkBytes = 256 << 10;  // the size of one efficient disk read or request
 
-// The axes from the fastest to the slowest.
+// The axes, ordered from the fastest to the slowest.
 std::vector<std::size_t> axes_by_speed(const NpyHeader& header) {
   std::vector<std::size_t> axes(header.array.shape.size());
   for (std::size_t d = 0; d < axes.size(); ++d) axes[d] = header.fortran_order ? d : axes.size() - 1 - d;
   return axes;
 }
 
-// Whole fast axes as long as they fit, then as many entries of the next axis as do.
+// A chunk has as many complete fast axes as fit, and as many entries of the next axis as fit.
 Shape contiguous_chunk(const NpyHeader& header) {
   Shape chunk(header.array.shape.size(), 1);
   auto bytes = static_cast<std::int64_t>(size_of(header.array.dtype));
@@ -53,13 +53,13 @@ class NpyVolume final : public ChunkedArray {
   bool swap_bytes() const override { return big_endian_; }
   bool is_plain() const override { return true; }
 
-  Result<ChunkPlace> place(std::uint64_t chunk) const override {
+  Result<ChunkLocation> location(std::uint64_t chunk) const override {
     const Box box = box_of(chunk);
     std::uint64_t offset = data_offset_;
     for (std::size_t d = 0; d < box.origin.size(); ++d)
       offset += static_cast<std::uint64_t>(box.origin[d] * file_strides_[d]);
     const std::uint64_t bytes = element_count(box.size) * size_of(spec().dtype);
-    return ChunkPlace{{key_, {offset, bytes}, bytes, version_}};
+    return ChunkLocation{{key_, {offset, bytes}, bytes, version_}};
   }
 
   Status decode(std::uint64_t chunk, ConstBytes encoded, MutableBytes out, CodecWorker&) const override {
@@ -82,7 +82,7 @@ class NpyVolume final : public ChunkedArray {
     Shape origin, size;
   };
 
-  // What a chunk covers, as far as the array goes.
+  // The extents of a chunk, cut at the end of the array.
   Box box_of(std::uint64_t chunk) const {
     Box box{Shape(grid().size()), Shape(grid().size())};
     for (std::size_t d = grid().size(); d-- > 0;) {

@@ -1,16 +1,15 @@
-// One .npy file as a chunked array: chunks are stretches of the file, so any part can be read by
-// itself, and no more than the patches need is.
+// One .npy file as a chunked array. A chunk is a contiguous stretch of about 256 KiB of the file, so a patch reads
+// little more than it needs.
 //
-// A chunk is about 256 KiB and contiguous in the file: the fastest axes whole, one axis cut, the
-// slower ones one entry thick. Fortran order is the same with the axes the other way round.
+// A chunk has the full extent of the fastest axes, a part of one axis, and one entry of the slower axes. In
+// Fortran order the axes are reversed.
 #pragma once
 
 #include "source/chunked_array.h"
 
 namespace penstock {
 
-// Refuses numbers without an axis and arrays without elements. A file that changes later is kChanged
-// when it is read.
+// Fails for arrays without axes or without elements. If the file changes later, reading fails with kChanged.
 Result<ChunkedArrayPtr> open_npy_volume(std::shared_ptr<const Store> store, const std::string& uri,
                                         const std::string& key);
 

@@ -17,7 +17,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kStretchBytes = 256 << 10;  // one read of a disk or a request, no more
+constexpr std::uint64_t kStretchBytes = 256 << 10;  // the size of one efficient disk read or request
 constexpr std::uint64_t kMaxSegments = std::uint64_t{1} << 25;
 constexpr std::uint64_t kMaxVolumeBytes = std::uint64_t{1} << 62;
 constexpr std::size_t kMaxOpeners = 16;
@@ -31,9 +31,9 @@ struct File {
 struct Contents {
   TiffLayout layout;
   std::vector<File> files;
-  std::vector<TiffAxis> axes;  // that the pages make up, in C order; at least one
+  std::vector<TiffAxis> axes;  // the axes that the pages make up, in C order; at least one
   std::uint64_t pages = 0;
-  std::vector<TiffSegment> segments;  // page after page
+  std::vector<TiffSegment> segments;  // page by page
 };
 
 class TiffVolume final : public ChunkedArray {
@@ -61,12 +61,12 @@ class TiffVolume final : public ChunkedArray {
   bool swap_bytes() const override { return decoder_.swap_bytes(); }
   bool is_plain() const override { return contents_.layout.compression == TiffCompression::kNone; }
 
-  Result<ChunkPlace> place(std::uint64_t chunk) const override {
+  Result<ChunkLocation> location(std::uint64_t chunk) const override {
     const TiffSegment& segment = contents_.segments[chunk];
     const File& file = file_of(chunk);
-    // What pads a strip that is not compressed is not read.
+    // The padding of an uncompressed strip is not read.
     const std::uint64_t bytes = is_plain() ? chunk_bytes(chunk) : segment.bytes;
-    return ChunkPlace{{file.key, {segment.offset, bytes}, bytes, file.version}, segment.bytes == 0};
+    return ChunkLocation{{file.key, {segment.offset, bytes}, bytes, file.version}, segment.bytes == 0};
   }
 
   Status decode(std::uint64_t chunk, ConstBytes encoded, MutableBytes out,
@@ -163,15 +163,15 @@ Result<OpenedFile> open_file(const Store& store, const std::string& key, const s
   return OpenedFile{(*object)->version(), std::move(*directories), std::move(axes)};
 }
 
-constexpr const char* kSayAxes =
+constexpr const char* kAxesHint =
     "say how the pages are to be read, as in axes=\"ZYX\" for one stack or axes={\"Z\": 30, \"C\": 2}";
 
 std::unexpected<Error> bad_axes(ErrorCode code, std::string message, const std::string& uri) {
   return fail(code, std::move(message), {uri, -1, -1, -1});
 }
 
-// As the user says: sizes that are not given come from the metadata, or, where only one is not, from the
-// number of pages.
+// The axes that the user gave. Missing sizes come from the metadata; a single missing size may also follow from
+// the number of pages.
 Result<std::vector<TiffAxis>> given_axes(const std::vector<PageAxis>& given, const TiffPageAxes& known,
                                          std::uint64_t pages, const std::string& uri) {
   std::vector<TiffAxis> axes;
@@ -203,7 +203,7 @@ Result<std::vector<TiffAxis>> given_axes(const std::vector<PageAxis>& given, con
   return std::move(wanted.axes);
 }
 
-// As the metadata says, which is that of each file; one stack of all pages where it says nothing.
+// The axes in the metadata of each file, or a single axis of all pages if there is no metadata.
 Result<std::vector<TiffAxis>> stored_axes(const std::vector<OpenedFile>& files, std::uint64_t pages,
                                           const std::vector<std::string>& keys) {
   const std::vector<TiffAxis> one_stack = {{'Z', pages}};
@@ -212,14 +212,14 @@ Result<std::vector<TiffAxis>> stored_axes(const std::vector<OpenedFile>& files, 
     const TiffPageAxes& axes = *files[i].axes;
     const std::uint64_t here = files[i].directories.pages;
     if (!axes.problem.empty())
-      return bad_axes(ErrorCode::kUnsupported, fmt::format("{}; {}", axes.problem, kSayAxes), keys[i]);
+      return bad_axes(ErrorCode::kUnsupported, fmt::format("{}; {}", axes.problem, kAxesHint), keys[i]);
     if (axes.axes.empty() || axes.pages() == here) continue;
-    // All planes of one set, a file each, in the order of their names.
+    // The files are the planes of one set, one plane per file, in the order of their names.
     if (axes.several_files && axes.axes.size() == 1 && axes.pages() == pages) return one_stack;
     return bad_axes(ErrorCode::kCorrupt,
                     fmt::format("{} says {} = {} pages, the file has {}{}; {}", axes.told_by, axes.describe(),
                                 axes.pages(), here,
-                                axes.several_files ? " (the others are in other files)" : "", kSayAxes),
+                                axes.several_files ? " (the others are in other files)" : "", kAxesHint),
                     keys[i]);
   }
   const TiffPageAxes& first = *files.front().axes;
@@ -232,7 +232,7 @@ Result<std::vector<TiffAxis>> stored_axes(const std::vector<OpenedFile>& files, 
       return bad_axes(ErrorCode::kShapeMismatch,
                       fmt::format("its pages are {}, those of {} are {}; {}",
                                   other.empty() ? "one stack" : files[i].axes->describe(), keys.front(),
-                                  first.axes.empty() ? "one stack" : first.describe(), kSayAxes),
+                                  first.axes.empty() ? "one stack" : first.describe(), kAxesHint),
                       keys[i]);
   }
   if (is_stack) return one_stack;
@@ -241,7 +241,7 @@ Result<std::vector<TiffAxis>> stored_axes(const std::vector<OpenedFile>& files, 
   return axes;
 }
 
-// A file is a few reads one after another: where the store answers late, many files wait together.
+// Opening a file takes a few consecutive reads, so many files are opened concurrently if the store is slow.
 std::vector<Result<OpenedFile>> open_plane_files(const Store& store, const std::string& uri,
                                            const std::vector<std::string>& keys) {
   std::vector<Result<OpenedFile>> opened(keys.size());
@@ -268,7 +268,7 @@ std::vector<Result<OpenedFile>> open_plane_files(const Store& store, const std::
   return opened;
 }
 
-// One after another in the file, and all of them there.
+// Whether the segments are contiguous in the file and all present.
 bool strips_stand_together(const Contents& contents) {
   const TiffLayout& layout = contents.layout;
   if (layout.compression != TiffCompression::kNone || layout.tiled) return false;
@@ -283,8 +283,8 @@ bool strips_stand_together(const Contents& contents) {
   return true;
 }
 
-// Pages that lie in one piece have no use for their strips.
-void cut_anew(Contents& contents) {
+// Replaces the strips of a contiguous page by stretches of a better size.
+void split_contiguous_pages(Contents& contents) {
   TiffLayout& layout = contents.layout;
   const std::uint64_t per_page = layout.segments_per_page();
   std::vector<std::uint64_t> pages(contents.pages);
@@ -327,7 +327,7 @@ Result<Contents> put_together(std::vector<Result<OpenedFile>> results, const std
                                directories.segments.end());
     directories.segments = {};
   }
-  // A page fits this many bytes; so do they all.
+  // The size of one page is known to fit, so this product does not overflow.
   if (contents.layout.page_row_bytes() * contents.layout.height > kMaxVolumeBytes / contents.pages)
     return fail(ErrorCode::kTooLarge, "the TIFF pages are too large", {keys.front(), -1, -1, -1});
   const TiffPageAxes& known = opened.front().axes ? *opened.front().axes : TiffPageAxes{};
@@ -339,7 +339,7 @@ Result<Contents> put_together(std::vector<Result<OpenedFile>> results, const std
     return bad_axes(ErrorCode::kUnsupported,
                     fmt::format("{} axes of pages; at most {} are read", contents.axes.size(), kMaxAxes - 3),
                     uri);
-  if (strips_stand_together(contents)) cut_anew(contents);
+  if (strips_stand_together(contents)) split_contiguous_pages(contents);
   return contents;
 }
 

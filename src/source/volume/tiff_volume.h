@@ -1,12 +1,12 @@
-// A multi-page TIFF, or several TIFF files one after another, as one array (z, y, x), or (z, y, x, channel)
-// where pixels have several samples. Where the metadata of ImageJ, OME or tifffile divides the pages into
-// several axes, the array has these, as in (t, z, c, y, x).
+// A multi-page TIFF, or several TIFF files in sequence, as one array (z, y, x), or (z, y, x, channel) if pixels
+// have several samples. If the metadata of ImageJ, OME or tifffile divides the pages into several axes, the array
+// has these, as in (t, z, c, y, x).
 //
-// Chunks are the strips or tiles of the pages, each read by its place in the file. Uncompressed strips
-// that stand one after another are cut anew, into stretches of about 256 KiB of a page, since many
-// writers make them one row high, or as high as the page.
+// Chunks are the strips or tiles of the pages, each of which is read at its offset in the file. Uncompressed
+// contiguous strips are divided differently, into stretches of about 256 KiB of a page, because many writers make
+// strips that are one row or a whole page high.
 //
-// Elements are as they are stored: colours are not converted.
+// Elements are delivered as they are stored: colours are not converted.
 #pragma once
 
 #include "penstock/arrays.h"
@@ -14,10 +14,11 @@
 
 namespace penstock {
 
-// `keys` in the order of z; all their pages must agree in size, type and layout. All directories are
-// read at once; files that change later are kChanged when they are read. A strip or tile of no bytes
-// is all zeros. `axes` of the pages, without those of a page, replace what the metadata says. Metadata that
-// contradicts the pages is an error. Several files with several axes each have an axis of files in front.
+// `keys` are in the order of z, and all their pages must agree in size, type and layout. All directories are read
+// during the call; if a file changes later, reading fails with kChanged. A strip or tile without bytes is all
+// zeros. `axes`, which excludes the axes within a page, replaces the axes of the metadata. Metadata that
+// contradicts the pages is an error. Several files with several axes each get an additional first axis that counts
+// files.
 Result<ChunkedArrayPtr> open_tiff_volume(std::shared_ptr<const Store> store, const std::string& uri,
                                          std::vector<std::string> keys,
                                          const std::vector<PageAxis>& axes = {});

@@ -32,7 +32,7 @@ std::int64_t elements_of(const VoxelSet::Box& box) {
   return (box.end[0] - box.begin[0]) * (box.end[1] - box.begin[1]) * (box.end[2] - box.begin[2]);
 }
 
-// Sets the bits from `begin` on, up to `end`, of the words at `words`.
+// Sets the bits from `begin` to before `end` in `words`.
 void set_bits(std::uint64_t* words, std::int64_t begin, std::int64_t end) {
   while (begin < end) {
     const std::int64_t in_word = begin % 64, bits = std::min(64 - in_word, end - begin);
@@ -41,7 +41,7 @@ void set_bits(std::uint64_t* words, std::int64_t begin, std::int64_t end) {
   }
 }
 
-// The bits of a block whose elements lie in the part, which is counted from the block's first element.
+// The bits of a block whose elements lie in the part. The part is relative to the first element of the block.
 VoxelSet::Mask bits_in(const VoxelSet::Axes& block_shape, const VoxelSet::Box& part) {
   VoxelSet::Mask bits{};
   for (std::int64_t i = part.begin[0]; i < part.end[0]; ++i)
@@ -135,7 +135,7 @@ VoxelSet::Box VoxelSet::clipped(std::span<const std::int64_t> origin,
   for (std::size_t i = 0; i < axes_ && i < origin.size() && i < size.size(); ++i) {
     const std::size_t d = 3 - axes_ + i;
     box.begin[d] = std::clamp<std::int64_t>(origin[i], 0, shape_[d]);
-    // Also where the sum does not fit.
+    // A box whose end overflows reaches to the end of the array.
     std::int64_t end = 0;
     if (__builtin_add_overflow(origin[i], std::max<std::int64_t>(size[i], 0), &end)) end = shape_[d];
     box.end[d] = std::min(end, shape_[d]);
@@ -151,12 +151,12 @@ std::uint64_t VoxelSet::count_in_block(const Axes& block, const Box& box) const 
   Box part = overlap(box, whole);
   const std::int64_t elements = elements_of(part);
   if (elements == elements_of(whole)) return all;
-  if (!masks_[number]) return static_cast<std::uint64_t>(elements);  // full
+  if (!masks_[number]) return static_cast<std::uint64_t>(elements);  // the block is full
   for (std::size_t d = 0; d < 3; ++d) {
     part.begin[d] -= whole.begin[d];
     part.end[d] -= whole.begin[d];
   }
-  // What is wanted is the same in every plane of the block.
+  // The selected bits are the same in every plane of the block.
   Mask wanted{};
   for (std::int64_t j = part.begin[1]; j < part.end[1]; ++j)
     set_bits(wanted.data(), j * block_shape_[2] + part.begin[2], j * block_shape_[2] + part.end[2]);

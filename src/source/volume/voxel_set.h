@@ -1,9 +1,9 @@
-// A set of elements of a large array, with fast answers about boxes: how many elements of a box are in
-// the set, and which is the n-th of them.
+// A set of elements of a large array that quickly answers how many elements of a box are in the set, and which is
+// the n-th of them.
 //
-// Random patches are drawn from such sets: labels that are not 0, voxels of one class, places with enough
-// foreground. The array is divided into blocks of 4096 elements. A block has a count, and one bit per
-// element only where it is neither empty nor full; label volumes have few such blocks.
+// Random patches are drawn from such sets: labels other than 0, voxels of one class, positions with enough
+// foreground. The array is divided into blocks of 4096 elements. A block has a count, and one bit per element only
+// if it is neither empty nor full; label volumes have few such blocks.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace penstock {
 
-// What the sets of one source may take together. Thread-safe.
+// The memory that all sets of one source may use together. Thread-safe.
 class SetMemory {
  public:
   explicit SetMemory(std::uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
@@ -35,20 +35,20 @@ class SetMemory {
 class VoxelSet {
  public:
   static constexpr std::size_t kBlockElements = 4096;
-  // Always three axes: arrays with fewer have axes of one entry in front.
+  // Always three axes: arrays with fewer axes get leading axes with one entry.
   using Axes = std::array<std::int64_t, 3>;
-  using Mask = std::array<std::uint64_t, kBlockElements / 64>;  // in C order of elements of a whole block
+  using Mask = std::array<std::uint64_t, kBlockElements / 64>;  // one bit per element of a block, in C order
   struct Box {
     Axes begin, end;
   };
 
-  // An empty set of elements of an array of 1 to 3 axes. `uri` is for messages.
+  // An empty set for an array of 1 to 3 axes. `uri` is for messages.
   static Result<VoxelSet> make_empty(const Shape& shape, SetMemory& memory, const std::string& uri);
 
-  // How many elements of the box are in the set, for a box of `size` from `origin` on with one entry per
-  // axis of the array. Elements outside the array are not in the set.
+  // The number of elements of the set in the box of `size` at `origin`, which have one entry per axis of the
+  // array. Elements outside the array are not in the set.
   std::uint64_t count(std::span<const std::int64_t> origin, std::span<const std::int64_t> size) const;
-  // Element `number` of those that count() counts, in some fixed order; `number` is less than that count.
+  // Element `number` of those that count() counts, in a fixed order. `number` must be less than that count.
   Shape nth(std::span<const std::int64_t> origin, std::span<const std::int64_t> size,
             std::uint64_t number) const;
   std::uint64_t total() const;
@@ -58,9 +58,9 @@ class VoxelSet {
   void add_plane(std::int64_t plane, std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
                  std::int64_t width, int sign, std::uint32_t* sums) const;
 
-  // Building. Elements of the block at a place are added; no two threads may add to one block at a time.
+  // Building the set: adds elements to one block. Two threads must not add to the same block at the same time.
   Status add(const Axes& block, const Mask& bits, SetMemory& memory, const std::string& uri);
-  // Keeps what is in both sets, which must be of arrays of the same shape.
+  // Removes the elements that are not in the other set, whose array must have the same shape.
   Status intersect(const VoxelSet& other, SetMemory& memory, const std::string& uri);
 
   const Axes& block_shape() const { return block_shape_; }

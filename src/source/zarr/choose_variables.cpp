@@ -19,8 +19,8 @@ bool is_coordinate(const ZarrArray& array) {
   return array.dimensions == std::vector<std::string>{array.name.substr(array.name.rfind('/') + 1)};
 }
 
-// Without being told: arrays that have the sample dimension and are no coordinates. The dimension, if it is a
-// number, is that axis of the array with the most axes.
+// The default choice: arrays that have the sample dimension and are not coordinates. If the dimension is a number,
+// it is an axis of the array with the most axes.
 Result<std::vector<std::string>> choose_variables(const ZarrNode& node, const ZarrOptions& options,
                                                   const std::string& uri, std::string& dimension) {
   if (node.arrays().empty())
@@ -30,7 +30,8 @@ Result<std::vector<std::string>> choose_variables(const ZarrNode& node, const Za
   for (const std::string& name : node.arrays()) {
     auto array = node.array(name);
     if (!array && array.error().code == ErrorCode::kUnsupported) {
-      // Strings and the like are passed over; what is damaged, or of an unknown codec, is not.
+      // Arrays of strings and other unsupported types are skipped; damaged arrays and unknown codecs are
+      // errors.
       const auto is_readable = node.has_readable_type(name);
       if (is_readable && !*is_readable) continue;
     }
@@ -42,8 +43,8 @@ Result<std::vector<std::string>> choose_variables(const ZarrNode& node, const Za
     const auto largest = std::ranges::max_element(
         arrays, {}, [](const ZarrArray& array) { return array.data->spec().shape.size(); });
     const int rank = largest == arrays.end() ? 0 : static_cast<int>(largest->dimensions.size());
-    const int place = *axis < 0 ? *axis + rank : *axis;
-    if (place >= 0 && place < rank) dimension = largest->dimensions[static_cast<std::size_t>(place)];
+    const int position = *axis < 0 ? *axis + rank : *axis;
+    if (position >= 0 && position < rank) dimension = largest->dimensions[static_cast<std::size_t>(position)];
   } else {
     dimension = std::get<std::string>(options.sample_dim);
   }
@@ -95,10 +96,10 @@ Status check_dimensions(const ZarrOptions& options, const std::vector<Variable>&
 SampleDimension named_dimension(const SampleDimension& given, const ZarrArray& array) {
   const auto* axis = std::get_if<int>(&given);
   if (axis == nullptr || array.name.empty()) return given;
-  const int place = sample_axis_of(array, given);
-  const bool has_name = place >= 0 && static_cast<std::size_t>(place) < array.dimensions.size() &&
-                        !array.dimensions[static_cast<std::size_t>(place)].empty();
-  return has_name ? SampleDimension(array.dimensions[static_cast<std::size_t>(place)]) : given;
+  const int position = sample_axis_of(array, given);
+  const bool has_name = position >= 0 && static_cast<std::size_t>(position) < array.dimensions.size() &&
+                        !array.dimensions[static_cast<std::size_t>(position)].empty();
+  return has_name ? SampleDimension(array.dimensions[static_cast<std::size_t>(position)]) : given;
 }
 
 Result<std::vector<std::string>> choose_names(const std::vector<OpenedStore>& stores, ZarrOptions& options) {

@@ -1,4 +1,4 @@
-// Which variables of Zarr stores make samples, along which dimension.
+// Chooses the variables of Zarr stores that samples consist of, and the dimension that counts samples.
 #pragma once
 
 #include <string>
@@ -9,13 +9,14 @@
 
 namespace penstock {
 
-// The variables of all stores, each named once. Sets the sample dimension of `options` to its name.
+// The names of the variables of all stores, without repeats. Sets the sample dimension of `options` to its name.
 Result<std::vector<std::string>> choose_names(const std::vector<OpenedStore>& stores, ZarrOptions& options);
 
-// A number means the same dimension for all variables, where it has a name.
+// Replaces the number of the sample dimension by its name, if it has one, so that it means the same dimension in
+// all variables.
 SampleDimension named_dimension(const SampleDimension& given, const ZarrArray& array);
 
-// Every dimension that is selected from is one of a variable, and is named once.
+// Checks that every dimension in a selection belongs to a variable and is named once.
 Status check_dimensions(const ZarrOptions& options, const std::vector<Variable>& variables,
                         const std::string& uri);
 

@@ -65,7 +65,8 @@ Result<Coordinate> Coordinate::read(const ZarrArray& array, std::int64_t extent)
   return coordinate;
 }
 
-// Every time can be decoded afterwards; and how fractions are read depends on the range of all times.
+// Checks that every time can be decoded later, and finds the range of all times, which determines how fractions
+// are read.
 Status Coordinate::check_times() {
   const TimeCoding& coding = *time_;
   const auto too_far = [&](const std::string& number) -> Status {
@@ -114,8 +115,8 @@ const Coordinate& Coordinate::part_of(std::int64_t& index) const {
 
 std::optional<Moment> Coordinate::moment(std::int64_t index) const {
   if (!parts_.empty()) return part_of(index).moment(index);
-  const auto place = static_cast<std::size_t>(index);
-  return time_->counts_are_integers ? time_->decode(integers_[place]) : time_->decode(numbers_[place]);
+  const auto position = static_cast<std::size_t>(index);
+  return time_->counts_are_integers ? time_->decode(integers_[position]) : time_->decode(numbers_[position]);
 }
 
 double Coordinate::value(std::int64_t index) const {
@@ -135,7 +136,7 @@ bool Coordinate::is_numpy_time() const {
 }
 
 double Coordinate::rounded(double number) const {
-  if (packing_) return number;  // float64 in xarray, all others have their stored type
+  if (packing_) return number;  // xarray decodes packed values to float64; all others keep their stored type
   if (dtype_ == DType::kFloat32) return static_cast<float>(number);
   if (dtype_ == DType::kFloat16) return half_to_double(double_to_half(number));
   return number;

@@ -24,14 +24,14 @@ void IndexRuns::append(std::int64_t index) {
   append(IndexRun{index, 1, 1});
 }
 
-IndexRun IndexRuns::from(std::int64_t place) const {
-  const auto end = std::ranges::upper_bound(ends_, place);
+IndexRun IndexRuns::from(std::int64_t position) const {
+  const auto end = std::ranges::upper_bound(ends_, position);
   const IndexRun& run = runs_[static_cast<std::size_t>(end - ends_.begin())];
-  const std::int64_t done = place - (*end - run.count);
+  const std::int64_t done = position - (*end - run.count);
   return {run.first + done * run.step, run.count - done, run.step};
 }
 
-std::int64_t IndexRuns::at(std::int64_t place) const { return from(place).first; }
+std::int64_t IndexRuns::at(std::int64_t position) const { return from(position).first; }
 
 IndexRuns IndexRuns::reversed() const {
   IndexRuns backwards;
@@ -42,7 +42,7 @@ IndexRuns IndexRuns::reversed() const {
 
 IndexRuns IndexRuns::every(std::int64_t step) const {
   IndexRuns chosen;
-  std::int64_t skipped = 0;  // of the next run, before its first that is taken
+  std::int64_t skipped = 0;  // entries of the next run before the first one that is taken
   for (const IndexRun& run : runs_) {
     if (skipped < run.count) {
       const std::int64_t taken = (run.count - skipped + step - 1) / step;

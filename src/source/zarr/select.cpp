@@ -3,83 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 
+#include "source/zarr/selection_label.h"
 #include "source/zarr/time/date_text.h"
 
 namespace penstock {
 namespace {
 
-// Labels as they are compared: all keys from `first` to `last`. A number, or one moment, is both; a date
-// such as "2019-03" ends before the next begins.
-template <typename Key>
-struct KeySpan {
-  Key first, last;
-  bool excludes_last = false;
-
-  bool is_one() const { return !excludes_last; }
-  bool reaches(const Key& key) const { return excludes_last ? key < last : key <= last; }
-  bool holds(const Key& key) const { return key >= first && reaches(key); }
-};
-
-struct Question {
-  const Coordinate& coordinate;
-  const std::string& dimension;
-  const std::string& uri;
-
-  std::unexpected<Error> refuse(const std::string& message) const {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("select {}: {}", dimension, message),
-                {uri, -1, -1, -1});
-  }
-  std::string ends() const {
-    return fmt::format("they go from {} to {}", coordinate.text(0), coordinate.text(coordinate.size() - 1));
-  }
-};
-
-std::string text_of(const CoordinateLabel& label) {
-  if (const auto* number = std::get_if<double>(&label)) return fmt::format("{}", *number);
-  if (const auto* date = std::get_if<CoordinateDate>(&label)) return date->text;
-  return std::get<TypedCoordinate>(label).text;
-}
-
-// ---- labels
-
-Result<KeySpan<double>> read_number(const CoordinateLabel& label, const Question& question) {
-  if (const auto* number = std::get_if<double>(&label)) return KeySpan<double>{*number, *number};
-  if (const auto* typed = std::get_if<TypedCoordinate>(&label)) {
-    double number = 0;
-    const char* end = typed->text.data() + typed->text.size();
-    const auto [stop, error] = std::from_chars(typed->text.data(), end, number);
-    if (error == std::errc{} && stop == end) return KeySpan<double>{number, number};
-  }
-  return question.refuse(fmt::format("\"{}\" is no number, and its coordinates are no dates: {}", text_of(label),
-                                     question.coordinate.why_not_time()));
-}
-
-Result<KeySpan<Moment>> read_moments(const CoordinateLabel& label, const Question& question) {
-  const Calendar calendar = question.coordinate.calendar();
-  if (std::holds_alternative<double>(label))
-    return question.refuse(
-        fmt::format("{} is a number, but its coordinates are dates: write a date (\"2019-03\"), or use isel= "
-                    "for positions",
-                    text_of(label)));
-  const auto* date = std::get_if<CoordinateDate>(&label);
-  if (date != nullptr && !date->calendar.empty()) {
-    const auto own = parse_calendar(date->calendar);
-    if (!own) return question.refuse(own.error().message);
-    if (*own != calendar)
-      return question.refuse(fmt::format("the date {} is of the calendar \"{}\", the coordinate of \"{}\"",
-                                         date->text, name_of(*own), name_of(calendar)));
-  }
-  const auto period = parse_date(text_of(label), calendar);
-  if (!period) return question.refuse(period.error().message);
-  if (date != nullptr && date->is_moment) return KeySpan<Moment>{period->begin, period->begin};
-  return KeySpan<Moment>{period->begin, period->end, true};
-}
-
-// ---- the keys of a coordinate, of one type
+// ---- the keys of a coordinate: numbers or moments
 
 struct NumberKeys {
   using Key = double;
@@ -90,8 +23,8 @@ struct NumberKeys {
     return std::isnan(value) ? std::nullopt : std::optional(value);
   }
   static double distance(double a, double b) { return std::abs(a - b); }
-  static Result<KeySpan<double>> read(const CoordinateLabel& label, const Question& question) {
-    return read_number(label, question);
+  static Result<KeySpan<double>> read(const CoordinateLabel& label, const SelectionContext& context) {
+    return read_number(label, context);
   }
 };
 
@@ -101,8 +34,8 @@ struct TimeKeys {
 
   std::optional<Moment> at(std::int64_t index) const { return coordinate.moment(index); }
   static double distance(const Moment& a, const Moment& b) { return std::abs(seconds_between(a, b)); }
-  static Result<KeySpan<Moment>> read(const CoordinateLabel& label, const Question& question) {
-    return read_moments(label, question);
+  static Result<KeySpan<Moment>> read(const CoordinateLabel& label, const SelectionContext& context) {
+    return read_moments(label, context);
   }
 };
 
@@ -130,8 +63,8 @@ Direction direction_of(const Keys& keys, std::int64_t size) {
   return direction;
 }
 
-// Of the places 0 to size - 1, in which `is_before` holds first and then no more: the first in which it does
-// not.
+// The first index below `size` at which `is_before` is false, or `size`. `is_before` must be true for all indexes up to
+// some point and false from there on.
 template <typename IsBefore>
 std::int64_t first_not(std::int64_t size, const IsBefore& is_before) {
   std::int64_t low = 0, high = size;
@@ -147,8 +80,8 @@ std::int64_t first_not(std::int64_t size, const IsBefore& is_before) {
 
 // ---- ranges
 
-// The same longitude within the turn that the coordinates make: 350 is -10 where they rise from -180 to 180. Taking
-// 360 off rounds, so a result that all but equals a coordinate is that coordinate.
+// The same longitude, shifted by whole turns into the range of the coordinates: 350 becomes -10 where they rise from
+// -180 to 180. Subtracting 360 rounds, so a result that is almost equal to a coordinate is replaced by that coordinate.
 double on_circle(double degrees, const NumberKeys& keys, std::int64_t size) {
   constexpr double kTurn = 360, kRounding = 1e-9;
   const double start = *keys.at(0);
@@ -158,12 +91,12 @@ double on_circle(double degrees, const NumberKeys& keys, std::int64_t size) {
   return near < size && std::abs(*keys.at(near) - turned) <= kRounding ? *keys.at(near) : turned;
 }
 
-// From `from` to the end of the circle, and on from its beginning up to `to`.
+// The entries from `from` to the end of the circle, followed by those from its beginning to `to`.
 Result<IndexRuns> wrap_around(const KeySpan<double>& from, const KeySpan<double>& to, const NumberKeys& keys,
-                              const Question& question) {
-  const Coordinate& coordinate = question.coordinate;
+                              const SelectionContext& context) {
+  const Coordinate& coordinate = context.coordinate;
   if (!coordinate.is_circle())
-    return question.refuse(
+    return context.refuse(
         fmt::format("the range from {} to {} ends before it begins, and the coordinates rise from {} to {}: "
                     "write ({}, {}), or select the two parts on their own; only a coordinate that goes around "
                     "360 degrees in equal steps wraps around",
@@ -176,50 +109,50 @@ Result<IndexRuns> wrap_around(const KeySpan<double>& from, const KeySpan<double>
   IndexRuns runs;
   if (first <= last) {
     if (begin >= end)
-      return question.refuse(
-          fmt::format("no coordinate is from {} to {}; {}", from.first, to.last, question.ends()));
+      return context.refuse(
+          fmt::format("no coordinate is from {} to {}; {}", from.first, to.last, context.ends()));
     runs.append(IndexRun{begin, end - begin, 1});
     return runs;
   }
   runs.append(IndexRun{begin, size - begin, 1});
-  // The meridian that stands at both ends is taken once.
+  // A meridian that is at both ends of the coordinate is taken once.
   const std::int64_t again = coordinate.repeats_first() && begin < size ? 1 : 0;
   if (end > again) runs.append(IndexRun{again, end - again, 1});
   return runs;
 }
 
 Result<IndexRuns> wrap_around(const KeySpan<Moment>& from, const KeySpan<Moment>& to, const TimeKeys&,
-                              const Question& question) {
-  const Calendar calendar = question.coordinate.calendar();
-  return question.refuse(fmt::format("the range from {} to {} ends before it begins",
+                              const SelectionContext& context) {
+  const Calendar calendar = context.coordinate.calendar();
+  return context.refuse(fmt::format("the range from {} to {} ends before it begins",
                                      to_text(calendar, from.first), to_text(calendar, to.first)));
 }
 
 template <typename Keys>
-Result<IndexRuns> entries_between(const CoordinateRange& range, const Keys& keys, const Question& question) {
+Result<IndexRuns> entries_between(const CoordinateRange& range, const Keys& keys, const SelectionContext& context) {
   using Span = KeySpan<typename Keys::Key>;
-  const std::int64_t size = question.coordinate.size();
+  const std::int64_t size = context.coordinate.size();
   std::optional<Span> from, to;
   for (const auto& [label, span] : {std::pair(&range.from, &from), std::pair(&range.to, &to)}) {
     if (!*label) continue;
-    auto read = Keys::read(**label, question);
+    auto read = Keys::read(**label, context);
     if (!read) return std::unexpected(std::move(read).error());
     *span = std::move(*read);
   }
   const Direction direction = direction_of(keys, size);
   if (direction.first_missing >= 0)
-    return question.refuse(
+    return context.refuse(
         fmt::format("its coordinate {} has no value, so that it has no ranges", direction.first_missing));
   if (!direction.is_sorted())
-    return question.refuse("its coordinates neither rise nor fall, so that they have no ranges; a list selects "
+    return context.refuse("its coordinates neither rise nor fall, so that they have no ranges; a list selects "
                            "single values, and isel= positions");
   const auto is_before = [](const Span& a, const Span& b) { return a.first < b.first && !a.reaches(b.first); };
-  // Where coordinates fall, a range begins with its upper end; where both ends are given, either order means
-  // the same.
+  // On a falling coordinate, a range begins with its upper end. If both ends are given, they may be in either
+  // order.
   if (from && to && direction.falls) {
     if (direction.rises ? is_before(*to, *from) : is_before(*from, *to)) std::swap(from, to);
   } else if (from && to && is_before(*to, *from)) {
-    return wrap_around(*from, *to, keys, question);
+    return wrap_around(*from, *to, keys, context);
   }
   const std::optional<Span>&low = direction.rises ? from : to, &high = direction.rises ? to : from;
   const auto is_too_low = [&](std::int64_t i) { return low && *keys.at(i) < low->first; };
@@ -229,15 +162,16 @@ Result<IndexRuns> entries_between(const CoordinateRange& range, const Keys& keys
       direction.rises ? first_not(size, [&](std::int64_t i) { return !is_too_high(i); })
                       : first_not(size, [&](std::int64_t i) { return !is_too_low(i); });
   if (begin >= end)
-    return question.refuse(fmt::format("no coordinate is from {} to {}; {}",
+    return context.refuse(fmt::format("no coordinate is from {} to {}; {}",
                                        range.from ? text_of(*range.from) : "the first",
-                                       range.to ? text_of(*range.to) : "the last", question.ends()));
+                                       range.to ? text_of(*range.to) : "the last", context.ends()));
   return IndexRuns(IndexRun{begin, end - begin, 1});
 }
 
 // ---- single values
 
-// Finds the places of keys: by bisection where they are sorted, else among places in the order of the keys.
+// Finds the entries that have a key: by bisection, over a sorted list of the entries where the coordinate itself is not
+// sorted. Borrows the keys.
 template <typename Keys>
 class KeyFinder {
  public:
@@ -252,29 +186,29 @@ class KeyFinder {
     is_ordered_ = true;
   }
 
-  // In the order of the axis.
+  // All entries with this key, in the order of the axis.
   std::vector<std::int64_t> find(const typename Keys::Key& key) const {
-    std::vector<std::int64_t> places;
-    for (std::int64_t i = first_not(size_, [&](std::int64_t place) {
-           return falls_ ? key_at(place) > key : key_at(place) < key;
+    std::vector<std::int64_t> positions;
+    for (std::int64_t i = first_not(size_, [&](std::int64_t position) {
+           return falls_ ? key_at(position) > key : key_at(position) < key;
          });
          i < size_ && key_at(i) == key; ++i)
-      places.push_back(place_of(i));
-    return places;
+      positions.push_back(position_of(i));
+    return positions;
   }
 
-  // Nothing where there is no value at all.
+  // nullopt: no entry has a value.
   std::optional<std::int64_t> nearest(const typename Keys::Key& key) const {
     if (size_ == 0) return std::nullopt;
     std::int64_t best = 0;
     for (std::int64_t i = 1; i < size_; ++i)
       if (Keys::distance(key_at(i), key) < Keys::distance(key_at(best), key)) best = i;
-    return place_of(best);
+    return position_of(best);
   }
 
  private:
-  std::int64_t place_of(std::int64_t i) const { return is_ordered_ ? order_[static_cast<std::size_t>(i)] : i; }
-  typename Keys::Key key_at(std::int64_t i) const { return *keys_.at(place_of(i)); }
+  std::int64_t position_of(std::int64_t i) const { return is_ordered_ ? order_[static_cast<std::size_t>(i)] : i; }
+  typename Keys::Key key_at(std::int64_t i) const { return *keys_.at(position_of(i)); }
 
   const Keys& keys_;
   std::int64_t size_;
@@ -283,23 +217,23 @@ class KeyFinder {
 };
 
 template <typename Keys>
-std::unexpected<Error> not_there(const CoordinateLabel& label, const typename Keys::Key& key,
-                                 const KeyFinder<Keys>& finder, const Question& question) {
+std::unexpected<Error> no_such_coordinate(const CoordinateLabel& label, const typename Keys::Key& key,
+                                 const KeyFinder<Keys>& finder, const SelectionContext& context) {
   const auto near = finder.nearest(key);
-  return question.refuse(fmt::format(
+  return context.refuse(fmt::format(
       "there is no coordinate {}{}", text_of(label),
-      near ? fmt::format("; the nearest is {} at position {}", question.coordinate.text(*near), *near) : ""));
+      near ? fmt::format("; the nearest is {} at position {}", context.coordinate.text(*near), *near) : ""));
 }
 
 double rounded(double number, const Coordinate& coordinate) { return coordinate.rounded(number); }
 const Moment& rounded(const Moment& moment, const Coordinate&) { return moment; }
 
-// NaN is found where the coordinate has none: pandas does so too.
+// NaN selects the entries without a value, as in pandas.
 std::vector<std::int64_t> missing_entries(const Coordinate& coordinate) {
-  std::vector<std::int64_t> places;
+  std::vector<std::int64_t> positions;
   for (std::int64_t i = 0; i < coordinate.size(); ++i)
-    if (std::isnan(coordinate.value(i))) places.push_back(i);
-  return places;
+    if (std::isnan(coordinate.value(i))) positions.push_back(i);
+  return positions;
 }
 
 template <typename Keys>
@@ -312,25 +246,25 @@ std::vector<std::int64_t> entries_at(const typename Keys::Key& key, const KeyFin
 
 template <typename Keys>
 Result<IndexRuns> entries_listed(const std::vector<CoordinateLabel>& labels, const Keys& keys,
-                                 const Question& question) {
-  const KeyFinder<Keys> finder(keys, question.coordinate.size());
+                                 const SelectionContext& context) {
+  const KeyFinder<Keys> finder(keys, context.coordinate.size());
   IndexRuns runs;
   for (const CoordinateLabel& label : labels) {
-    const auto span = Keys::read(label, question);
+    const auto span = Keys::read(label, context);
     if (!span) return std::unexpected(span.error());
-    const std::vector<std::int64_t> places = entries_at(span->first, finder, question.coordinate);
-    if (places.empty()) return not_there(label, span->first, finder, question);
-    if (places.size() > 1)
-      return question.refuse(fmt::format("the coordinate {} stands at {} positions ({}, {}, ...); isel= selects "
+    const std::vector<std::int64_t> positions = entries_at(span->first, finder, context.coordinate);
+    if (positions.empty()) return no_such_coordinate(label, span->first, finder, context);
+    if (positions.size() > 1)
+      return context.refuse(fmt::format("the coordinate {} stands at {} positions ({}, {}, ...); isel= selects "
                                          "by position",
-                                         text_of(label), places.size(), places[0], places[1]));
-    runs.append(places.front());
+                                         text_of(label), positions.size(), positions[0], positions[1]));
+    runs.append(positions.front());
   }
-  if (runs.count() == 0) return question.refuse("the list is empty");
+  if (runs.count() == 0) return context.refuse("the list is empty");
   return runs;
 }
 
-// The last part of a date that any of the times needs: kDay where all are at midnight.
+// The finest part of a date that any of the times needs: kDay if all of them are at midnight.
 DateResolution resolution_of(const Coordinate& coordinate) {
   DateResolution finest = DateResolution::kDay;
   for (std::int64_t i = 0; i < coordinate.size(); ++i) {
@@ -348,8 +282,8 @@ DateResolution resolution_of(const Coordinate& coordinate) {
   return finest;
 }
 
-// Is a date as fine as the times are, and so one of them? "2019-03-01" is one day of daily data, and a range
-// of hourly data. Pandas decides so; a coordinate with dates of cftime only knows ranges.
+// Whether a date means a single time because it is as fine as the times of the coordinate: "2019-03-01" is one entry of
+// daily data, but a range of hourly data. This is the rule of pandas. With cftime's dates, a date is always a range.
 bool means_one_time(const CoordinateLabel& label, const Coordinate& coordinate) {
   if (!coordinate.is_numpy_time()) return false;
   const auto period = parse_date(text_of(label), coordinate.calendar());
@@ -357,43 +291,43 @@ bool means_one_time(const CoordinateLabel& label, const Coordinate& coordinate) 
 }
 bool means_one_value(const CoordinateLabel&, const KeySpan<double>&, const Coordinate&) { return true; }
 bool means_one_value(const CoordinateLabel& label, const KeySpan<Moment>& span, const Coordinate& coordinate) {
-  return span.is_one() || means_one_time(label, coordinate);
+  return span.is_single() || means_one_time(label, coordinate);
 }
 
 template <typename Keys>
-Result<Chosen> entries_named(const CoordinateLabel& label, const Keys& keys, const Question& question) {
-  const auto span = Keys::read(label, question);
+Result<Chosen> entries_named(const CoordinateLabel& label, const Keys& keys, const SelectionContext& context) {
+  const auto span = Keys::read(label, context);
   if (!span) return std::unexpected(span.error());
-  const std::int64_t size = question.coordinate.size();
+  const std::int64_t size = context.coordinate.size();
   Chosen chosen;
-  if (means_one_value(label, *span, question.coordinate)) {
+  if (means_one_value(label, *span, context.coordinate)) {
     const KeyFinder<Keys> finder(keys, size);
-    const std::vector<std::int64_t> places = entries_at(span->first, finder, question.coordinate);
-    if (places.empty()) return not_there(label, span->first, finder, question);
-    for (const std::int64_t place : places) chosen.entries.append(place);
-    chosen.drops_axis = places.size() == 1;
+    const std::vector<std::int64_t> positions = entries_at(span->first, finder, context.coordinate);
+    if (positions.empty()) return no_such_coordinate(label, span->first, finder, context);
+    for (const std::int64_t position : positions) chosen.entries.append(position);
+    chosen.drops_axis = positions.size() == 1;
     return chosen;
   }
   for (std::int64_t i = 0; i < size; ++i)
-    if (const auto key = keys.at(i); key && span->holds(*key)) chosen.entries.append(i);
+    if (const auto key = keys.at(i); key && span->contains(*key)) chosen.entries.append(i);
   if (chosen.entries.count() == 0)
-    return question.refuse(fmt::format("no time is in {}; {}", text_of(label), question.ends()));
+    return context.refuse(fmt::format("no time is in {}; {}", text_of(label), context.ends()));
   return chosen;
 }
 
 template <typename Keys>
-Result<Chosen> choose(const Selection& selection, const Keys& keys, const Question& question) {
-  if (const auto* label = std::get_if<CoordinateLabel>(&selection)) return entries_named(*label, keys, question);
+Result<Chosen> choose(const Selection& selection, const Keys& keys, const SelectionContext& context) {
+  if (const auto* label = std::get_if<CoordinateLabel>(&selection)) return entries_named(*label, keys, context);
   if (const auto* list = std::get_if<std::vector<CoordinateLabel>>(&selection)) {
-    auto entries = entries_listed(*list, keys, question);
+    auto entries = entries_listed(*list, keys, context);
     if (!entries) return std::unexpected(std::move(entries).error());
     return Chosen{std::move(*entries), false};
   }
   const auto& range = std::get<CoordinateRange>(selection);
-  if (range.step == 0) return question.refuse("a step of 0 leads nowhere");
-  const std::int64_t size = question.coordinate.size();
+  if (range.step == 0) return context.refuse("a step of 0 leads nowhere");
+  const std::int64_t size = context.coordinate.size();
   const bool is_backwards = range.step < 0;
-  auto entries = entries_between(is_backwards ? CoordinateRange{range.to, range.from, 1} : range, keys, question);
+  auto entries = entries_between(is_backwards ? CoordinateRange{range.to, range.from, 1} : range, keys, context);
   if (!entries && is_backwards)
     entries.error().message += " (a negative step goes backwards, so the range begins with its later end)";
   if (!entries) return std::unexpected(std::move(entries).error());
@@ -406,54 +340,10 @@ Result<Chosen> choose(const Selection& selection, const Keys& keys, const Questi
 
 Result<Chosen> select_by_value(const Selection& selection, const Coordinate& coordinate,
                                const std::string& dimension, const std::string& uri) {
-  const Question question{coordinate, dimension, uri};
-  if (coordinate.size() == 0) return question.refuse("the dimension has no entries");
-  if (coordinate.is_time()) return choose(selection, TimeKeys{coordinate}, question);
-  return choose(selection, NumberKeys{coordinate}, question);
-}
-
-Result<Chosen> select_by_position(const Positions& positions, std::int64_t extent,
-                                  const std::string& dimension, const std::string& uri) {
-  const auto refuse = [&](const std::string& message) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("isel {}: {}", dimension, message), {uri, -1, -1, -1});
-  };
-  Chosen chosen;
-  if (const auto* range = std::get_if<IndexRange>(&positions)) {
-    if (range->step == 0) return refuse("a step of 0 leads nowhere");
-    const std::int64_t step = std::clamp(range->step, -std::max<std::int64_t>(extent, 1), std::max<std::int64_t>(extent, 1));
-    const bool is_backwards = step < 0;
-    // As Python's slices: going backwards, the place before the first ends them.
-    const std::int64_t low = is_backwards ? -1 : 0, high = is_backwards ? extent - 1 : extent;
-    const auto place = [&](std::optional<std::int64_t> index, std::int64_t otherwise) {
-      if (!index) return otherwise;
-      return std::clamp<std::int64_t>(*index < 0 ? *index + extent : *index, low, high);
-    };
-    const std::int64_t first = place(range->first, is_backwards ? high : low);
-    const std::int64_t end = place(range->end, is_backwards ? low : high);
-    const std::int64_t covered = is_backwards ? first - end : end - first;
-    if (covered <= 0) return refuse(fmt::format("nothing is left of {} entries", extent));
-    chosen.entries.append(IndexRun{first, (covered + std::abs(step) - 1) / std::abs(step), step});
-    return chosen;
-  }
-  if (const auto* mask = std::get_if<std::vector<bool>>(&positions)) {
-    if (std::ssize(*mask) != extent)
-      return refuse(fmt::format("the mask has {} values, the dimension {} entries", mask->size(), extent));
-    for (std::size_t i = 0; i < mask->size(); ++i)
-      if ((*mask)[i]) chosen.entries.append(static_cast<std::int64_t>(i));
-    if (chosen.entries.count() == 0) return refuse("the mask is false everywhere");
-    return chosen;
-  }
-  const auto* one = std::get_if<std::int64_t>(&positions);
-  const std::vector<std::int64_t> list =
-      one != nullptr ? std::vector{*one} : std::get<std::vector<std::int64_t>>(positions);
-  if (list.empty()) return refuse("the list is empty");
-  for (const std::int64_t position : list) {
-    if (position < -extent || position >= extent)
-      return refuse(fmt::format("there is no position {}: the dimension has {} entries", position, extent));
-    chosen.entries.append(position < 0 ? position + extent : position);
-  }
-  chosen.drops_axis = one != nullptr;
-  return chosen;
+  const SelectionContext context{coordinate, dimension, uri};
+  if (coordinate.size() == 0) return context.refuse("the dimension has no entries");
+  if (coordinate.is_time()) return choose(selection, TimeKeys{coordinate}, context);
+  return choose(selection, NumberKeys{coordinate}, context);
 }
 
 }  // namespace penstock

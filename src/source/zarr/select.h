@@ -1,4 +1,5 @@
-// Which entries of a dimension are meant: by coordinate, as xarray's `sel` does, or by position.
+// Finds the entries of a dimension that a selection means: by coordinate, as xarray's `sel` does, or by position.
+// Thread-safe.
 #pragma once
 
 #include <string>
@@ -11,10 +12,10 @@ namespace penstock {
 
 struct Chosen {
   IndexRuns entries;        // at least one
-  bool drops_axis = false;  // one entry was asked for by its value or position
+  bool drops_axis = false;  // a single entry was selected by its value or position
 };
 
-// Messages name the dimension and `uri`.
+// Both fail with a message that names the dimension and `uri`.
 Result<Chosen> select_by_value(const Selection& selection, const Coordinate& coordinate,
                                const std::string& dimension, const std::string& uri);
 Result<Chosen> select_by_position(const Positions& positions, std::int64_t extent,

@@ -50,9 +50,10 @@ std::optional<double> number_of(const nlohmann::json& value) {
   return decode_base64_double(text);
 }
 
-// A mark is compared with what is stored, so it is rounded as that was: 1e20 and 0.1 are no float32. Nothing
-// where the type cannot hold it: then it never occurs. `given` is the attribute, `value` the number that it is;
-// a large integer fits its type as it was given, but not after it was rounded to a double.
+// A missing-value mark is compared with stored values, so it is rounded to the stored type: 1e20 and 0.1 are not
+// exact in float32. Returns nullopt if the type cannot represent the mark, which then never occurs. `given` is the
+// attribute and `value` its number; a large integer may fit its type as it was given, but not after rounding to a
+// double.
 std::optional<double> as_stored(const nlohmann::json& given, double value, DType dtype) {
   const bool is_bool = dtype == DType::kBool && (value == 0 || value == 1);
   const nlohmann::json number = is_bool                     ? nlohmann::json(value == 1)
@@ -63,7 +64,7 @@ std::optional<double> as_stored(const nlohmann::json& given, double value, DType
   return stored && std::isfinite(*stored) == std::isfinite(value) ? stored : std::nullopt;
 }
 
-// An attribute of one number may also be a list of it.
+// An attribute that is a single number may also be a list of one number.
 const nlohmann::json* one_number(const ZarrArray& array, const char* name) {
   const auto found = array.attributes.find(name);
   if (found == array.attributes.end()) return nullptr;
@@ -91,7 +92,7 @@ DType type_of_wide_integers(const ZarrArray& array, bool is_masked) {
   return keeps_integers ? DType::kInt64 : DType::kFloat64;
 }
 
-// The axis that is meant, by name or number.
+// The axis that is given by name or number.
 Result<int> axis_named(const ZarrArray& array, const std::variant<std::string, int>& name,
                        const std::string& uri) {
   const auto rank = static_cast<int>(array.data->spec().shape.size());
@@ -108,7 +109,7 @@ Result<int> axis_named(const ZarrArray& array, const std::variant<std::string, i
   return found == array.dimensions.end() ? -1 : static_cast<int>(found - array.dimensions.begin());
 }
 
-// NetCDF 3 had no unsigned numbers, and this attribute said which ones are meant to be.
+// NetCDF 3 had no unsigned types; this attribute marks integers that are meant to be unsigned.
 Status check_signedness(const ZarrArray& array) {
   const auto found = array.attributes.find("_Unsigned");
   if (found == array.attributes.end()) return {};
@@ -123,8 +124,8 @@ Status check_signedness(const ZarrArray& array) {
               {array.data->uri(), -1, -1, -1});
 }
 
-// By name, or by number where the dimension has none.
-bool is_meant(const std::string& dimension, const ZarrArray& array, std::size_t axis) {
+// Whether `dimension` is the name of the axis, or its number if the axis has no name.
+bool names_axis(const std::string& dimension, const ZarrArray& array, std::size_t axis) {
   const bool has_name = axis < array.dimensions.size() && !array.dimensions[axis].empty();
   return dimension == (has_name ? array.dimensions[axis] : std::to_string(axis));
 }
@@ -174,7 +175,7 @@ std::int64_t Variable::end_of(std::size_t part) const {
 
 bool is_coordinate_or_label(const Variable& variable, const std::vector<Variable>& all) {
   const ZarrArray& array = variable.array;
-  if (array.name.empty()) return false;  // an array without a group is data
+  if (array.name.empty()) return false;  // an array outside a group is data
   const std::string units = text_attribute(array, "units");
   if (variable.is_time || array.time_unit || units.find(" since ") != std::string::npos) return true;
   const std::string name = array.name.substr(array.name.rfind('/') + 1);
@@ -220,8 +221,8 @@ Result<std::shared_ptr<const ValueCoding>> coding_of(const ZarrArray& array, con
           coding.missing.push_back(*mark);
       }
     }
-    // xarray keeps the _FillValue of Zarr v2 in .zarray. A 0 there is what zarr-python writes by default, and
-    // no mark, unless the variable is packed.
+    // xarray reads the _FillValue of Zarr v2 from .zarray. A 0 there is the default of zarr-python, so it is a
+    // mark only if the variable is packed.
     const bool may_be_mark = has_packing || (array.attributes.contains("_ARRAY_DIMENSIONS") &&
                                              array.fill_value != 0.0 && dtype != DType::kBool);
     if (may_be_mark && coding.missing.empty() && array.fill_value && !std::isnan(*array.fill_value))
@@ -282,13 +283,13 @@ Result<Variable> make_variable(std::vector<ZarrArray> arrays, bool is_time, Coor
   for (std::size_t d = 0; d < shape.size(); ++d) {
     Chosen chosen{IndexRuns(IndexRun{0, shape[d], 1}), false};
     for (const auto& [dimension, selection] : options.select) {
-      if (!is_meant(dimension, array, d)) continue;
+      if (!names_axis(dimension, array, d)) continue;
       auto selected = select_on_axis(selection, dimension, array, shape[d], coordinates, uri);
       if (!selected) return std::unexpected(std::move(selected).error());
       chosen = std::move(*selected);
     }
     for (const auto& [dimension, positions] : options.isel) {
-      if (!is_meant(dimension, array, d)) continue;
+      if (!names_axis(dimension, array, d)) continue;
       auto selected = select_by_position(positions, shape[d], dimension, uri);
       if (!selected) return std::unexpected(std::move(selected).error());
       chosen = std::move(*selected);

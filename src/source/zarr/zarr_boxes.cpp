@@ -5,8 +5,8 @@
 namespace penstock {
 namespace {
 
-// How far from the place of its first entry an axis that is taken backwards begins: boxes have positive
-// steps.
+// The offset in the sample of the entry with which the box begins. Steps of a box are positive, so a run that is taken
+// backwards begins with its last entry.
 std::int64_t begin_of(const IndexRun& run, std::int64_t stride) {
   return run.step < 0 ? (run.count - 1) * stride : 0;
 }
@@ -20,23 +20,23 @@ void set_axis(ArrayBox& box, std::size_t axis, const IndexRun& run, std::int64_t
   box.to += begin_of(run, stride);
 }
 
-// Along one of its axes, a box for each run of indexes; the boxes have the first of them so far.
+// Divides the boxes along one axis into one box per run of indexes. The boxes already have the first run.
 void split_into_runs(std::vector<ArrayBox>& boxes, std::size_t first, std::size_t axis, const IndexRuns& runs,
                      std::int64_t stride) {
   const std::size_t end = boxes.size();
   const IndexRun& first_run = runs.runs().front();
-  std::int64_t place = first_run.count;
+  std::int64_t position = first_run.count;
   for (const IndexRun& run : runs.runs().subspan(1)) {
     for (std::size_t b = first; b < end; ++b) {
       ArrayBox& box = boxes.emplace_back(ArrayBox(boxes[b]));
-      box.to += place * stride - begin_of(first_run, stride);
+      box.to += position * stride - begin_of(first_run, stride);
       set_axis(box, axis, run, stride);
     }
-    place += run.count;
+    position += run.count;
   }
 }
 
-// Along one of its axes, a box for each index.
+// Divides the boxes along one axis into one box per index.
 void split_along(std::vector<ArrayBox>& boxes, std::size_t first, std::size_t axis) {
   const std::size_t end = boxes.size();
   for (std::size_t b = first; b < end; ++b) {
@@ -50,20 +50,20 @@ void split_along(std::vector<ArrayBox>& boxes, std::size_t first, std::size_t ax
   }
 }
 
-// `times`: of the sample axis of this part, counted from its beginning. A stack's channels run through all
-// axes of the variable but its last two, in their order.
+// `times` are positions on the sample axis of this part. The channels of a stack run through all axes of the
+// variable but its last two, in their order.
 void add_boxes_of_part(const Variable& variable, std::size_t first_array, std::size_t part,
-                       const IndexRun& times, const BoxPlace& place, std::vector<ArrayBox>& out) {
+                       const IndexRun& times, const BoxTarget& target, std::vector<ArrayBox>& out) {
   ArrayBox box;
   box.array = first_array + part;
-  box.to = place.to;
+  box.to = target.to;
   box.coding = variable.parts[part].coding.get();
   ArrayBox::Axes strides{};
   std::int64_t stride = 1;
   for (std::size_t d = variable.taken.size(); d-- > 0;) {
     const bool is_time = static_cast<int>(d) == variable.sample_axis;
     const IndexRuns& entries = variable.taken[d].entries;
-    strides[d] = is_time ? place.step_stride : stride;
+    strides[d] = is_time ? target.step_stride : stride;
     set_axis(box, d, is_time ? times : entries.runs().front(), strides[d]);
     if (!is_time) stride *= entries.count();
   }
@@ -73,26 +73,27 @@ void add_boxes_of_part(const Variable& variable, std::size_t first_array, std::s
   for (std::size_t d = variable.taken.size(); d-- > 0;) {
     if (!variable.is_axis_of_sample(d)) continue;
     split_into_runs(out, first, d, variable.taken[d].entries, strides[d]);
-    // An axis of a box is an axis of the sample: of those that are all channels, one may be.
-    if (place.is_stack && ++own > 3) split_along(out, first, d);
+    // A box can cover only one of the axes that are merged into channels, because an axis of a box is one axis of
+    // the sample.
+    if (target.is_stack && ++own > 3) split_along(out, first, d);
   }
 }
 
 }  // namespace
 
-void add_boxes_of_steps(const Variable& variable, std::size_t first_array, IndexRun times, BoxPlace place,
+void add_boxes_of_steps(const Variable& variable, std::size_t first_array, IndexRun times, BoxTarget target,
                         std::vector<ArrayBox>& out) {
-  if (variable.sample_axis < 0) return add_boxes_of_part(variable, first_array, 0, times, place, out);
+  if (variable.sample_axis < 0) return add_boxes_of_part(variable, first_array, 0, times, target, out);
   while (times.count > 0) {
     const std::size_t part = variable.part_of(times.first);
     const std::int64_t begin = variable.parts[part].first;
     IndexRun here = times;
     here.count = entries_within(times, begin, variable.end_of(part));
     here.first -= begin;
-    add_boxes_of_part(variable, first_array, part, here, place, out);
+    add_boxes_of_part(variable, first_array, part, here, target, out);
     times.first += here.count * times.step;
     times.count -= here.count;
-    place.to += here.count * place.step_stride;
+    target.to += here.count * target.step_stride;
   }
 }
 

@@ -1,4 +1,4 @@
-// Cuts what a sample takes of a Zarr variable into boxes of its arrays.
+// Divides the part of a Zarr variable that a sample takes into boxes of its arrays.
 #pragma once
 
 #include <vector>
@@ -8,20 +8,21 @@
 
 namespace penstock {
 
-// Where the steps of a variable go in the sample.
-struct BoxPlace {
-  std::int64_t to = 0;           // element of the sample that the first step begins with
-  std::int64_t step_stride = 0;  // elements of the sample from one step to the next
-  bool is_stack = false;         // all axes of the variable but its last two are channels, one after another
+// The position of a variable's steps in the sample.
+struct BoxTarget {
+  std::int64_t to = 0;  // element of the sample at which the first step begins
+  std::int64_t step_stride = 0;  // distance between two steps, in elements of the sample
+  bool is_stack = false;  // all axes of the variable but the last two are merged into channels
 };
 
-// `times` are entries of the sample dimension, of which each is a step; one for a variable without that
-// dimension. The arrays of the variable stand together among those of the source, from `first_array` on.
-// Steps that run across a joint of two stores are boxes of both.
-void add_boxes_of_steps(const Variable& variable, std::size_t first_array, IndexRun times, BoxPlace place,
+// `times` are entries of the sample dimension, one per step; a variable without that dimension has one step. The
+// arrays of the variable are consecutive in those of the source, beginning with `first_array`. Steps across the
+// joint of two stores become boxes of both.
+void add_boxes_of_steps(const Variable& variable, std::size_t first_array, IndexRun times, BoxTarget target,
                         std::vector<ArrayBox>& out);
 
-// How many entries of the run lie between `begin` and `end`, in which its first one is.
+// The number of consecutive entries of the run that lie in [begin, end), beginning with its first entry, which
+// must lie there.
 std::int64_t entries_within(const IndexRun& run, std::int64_t begin, std::int64_t end);
 
 }  // namespace penstock

@@ -16,7 +16,7 @@ std::unexpected<Error> bad_field(std::string message, const std::string& uri) {
   return fail(ErrorCode::kInvalidArgument, std::move(message), {uri, -1, -1, -1});
 }
 
-// The last axes' dimensions, the sample's own apart; nothing where they have no names.
+// The names of the last axes without the sample dimension; empty if they have no names.
 std::vector<std::string> tail_names(const Variable& variable, std::size_t axes) {
   std::vector<std::string> names;
   for (std::size_t d = 0; d < variable.array.dimensions.size(); ++d)
@@ -33,8 +33,8 @@ Result<ZarrField> make_zarr_field(ZarrField field, const std::vector<Variable>& 
   const bool has_steps = field.has_steps, is_stack = field.is_stack;
   const Variable& first = variables[chosen.front()];
   Shape& shape = field.layout.spec.shape;
-  // Channels of a stack stand before the last two axes, behind the steps. So do the levels of one variable
-  // with steps; without steps, its first or its last axis may count channels.
+  // The channels of a stack are before the last two axes and behind the steps, as are the levels of a single
+  // variable with steps. Without steps, the first or the last axis of a variable may count channels.
   const bool has_levels = is_stack || first.shape().size() > 2;
   field.layout.channel_axis = has_levels ? (has_steps ? 1 : 0) : -1;
   if (!is_stack && !has_steps) field.layout.channel_axis.reset();
@@ -44,7 +44,7 @@ Result<ZarrField> make_zarr_field(ZarrField field, const std::vector<Variable>& 
   field.layout.spec.dtype = first.dtype();
   field.layout.is_time = !is_stack && first.is_time;
   if (is_stack) {
-    // Channels are the last two axes (or the one there is); axes before them are channels too.
+    // The last two axes (or the only one) are in space; the axes before them are channels.
     std::int64_t channels = 0;
     Shape tail;
     std::vector<std::string> names;
@@ -65,7 +65,7 @@ Result<ZarrField> make_zarr_field(ZarrField field, const std::vector<Variable>& 
       if (own != tail)
         return bad_field(
             fmt::format("stack: {} has {}, {} has {}", first_name, tail, variable.array.name, own), uri);
-      // Other names may well mean the same; the same in another order do not.
+      // Different names may mean the same dimensions, but the same names in another order do not.
       if (own_names != names && std::ranges::is_permutation(own_names, names))
         return bad_field(fmt::format("stack: {} has the dimensions {}, {} has {}", first_name, names,
                                      variable.array.name, own_names),

@@ -1,5 +1,5 @@
-// Samples of a Zarr hierarchy: entries of one dimension, of one or several variables, alone or as a
-// window of steps around each.
+// A Zarr hierarchy as a source: a sample is an entry of one dimension, in one or several variables, either alone
+// or as a window of steps around it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,6 +15,7 @@
 #include "penstock/interruption.h"
 #include "source/extent.h"
 #include "source/source_storage.h"
+#include "source/zarr/check_stores.h"
 #include "source/zarr/choose_variables.h"
 #include "source/zarr/time/gaps.h"
 #include "source/zarr/joined_stores.h"
@@ -26,14 +27,14 @@
 namespace penstock {
 namespace {
 
-constexpr std::int64_t kMaxSteps = 100'000;  // of a window
+constexpr std::int64_t kMaxSteps = 100'000;  // steps of a window
 constexpr std::uint64_t kMaxUnitsListed = 4'000'000;
 
 std::unexpected<Error> bad_option(std::string message, const std::string& uri) {
   return fail(ErrorCode::kInvalidArgument, std::move(message), {uri, -1, -1, -1});
 }
 
-// Strides, in elements, of a C-ordered array.
+// The strides, in elements, of an array in C order.
 Shape strides_of(const Shape& shape) {
   Shape strides(shape.size(), 1);
   for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
@@ -52,7 +53,7 @@ class ZarrSource final : public Source {
     }
   }
 
-  // Fails where shapes do not go together. `coordinates` is null where there are none.
+  // Fails if the shapes do not fit together. `coordinates` is null if there are none.
   Status build(const ZarrOptions& options, Coordinates* coordinates) {
     PENSTOCK_CHECK(find_samples(options, coordinates));
     PENSTOCK_CHECK(add_fields(options));
@@ -105,19 +106,20 @@ class ZarrSource final : public Source {
   Status add_field(std::string name, std::vector<std::size_t> variables,
                    const std::vector<std::int64_t>& steps, bool has_steps, bool is_stack);
   void find_units();
-  // The sample's own place among the entries of the sample dimension, and its index there.
+  // The position of the sample among the selected entries of the sample dimension, and its index in the
+  // dimension.
   std::int64_t entry_of(std::uint64_t sample) const { return windows_.at(static_cast<std::int64_t>(sample)); }
   std::int64_t index_of(std::uint64_t sample) const { return entries_.at(entry_of(sample)); }
 
   std::string uri_;
   int version_;
   std::vector<Variable> variables_;
-  SourceStorage storage_;                 // the arrays of one variable follow one another
-  std::vector<std::size_t> first_array_;  // of each variable
+  SourceStorage storage_;  // the arrays of one variable are consecutive
+  std::vector<std::size_t> first_array_;  // per variable
   std::vector<ZarrField> fields_;
   std::vector<FieldInfo> infos_;
-  IndexRuns entries_;  // of the sample dimension, that samples are made of
-  IndexRuns windows_;  // places among them, one after another: those that have their whole window are samples
+  IndexRuns entries_;  // the selected entries of the sample dimension
+  IndexRuns windows_;  // positions in `entries_` that have a complete window and thus are samples
   std::uint64_t size_ = 0, sample_bytes_ = 0, fingerprint_ = 0, windows_left_out_ = 0;
 };
 
@@ -164,7 +166,7 @@ Status ZarrSource::find_samples(const ZarrOptions& options, Coordinates* coordin
   return {};
 }
 
-// Which entries have all steps of their window, without a gap in time between them.
+// Finds the entries whose window is complete and has no gap in time.
 Status ZarrSource::find_windows(const ZarrOptions& options, const Variable& first, Coordinates* coordinates) {
   std::int64_t lowest = 0, highest = 0;
   for (const auto* steps : {&options.history, &options.horizon})
@@ -188,12 +190,12 @@ Status ZarrSource::find_windows(const ZarrOptions& options, const Variable& firs
   if (looks_for_gaps && has_name && coordinates != nullptr) {
     const auto time = coordinates->of(first.array.dimensions[axis], first.array.name,
                                       first.end_of(first.parts.size() - 1));
-    // A dimension without a coordinate, or with one that is no number, has no dates.
+    // A dimension without a numeric coordinate has no dates.
     const bool has_none = !time && (time.error().code == ErrorCode::kNotFound ||
                                     time.error().code == ErrorCode::kUnsupported);
     if (!time && !has_none) return std::unexpected(time.error());
     if (time && (*time)->is_time()) {
-      const auto moment_at = [&](std::int64_t place) { return (*time)->moment(entries_.at(place)); };
+      const auto moment_at = [&](std::int64_t position) { return (*time)->moment(entries_.at(position)); };
       WindowsInTime found = windows_without_gaps(entries_.count(), moment_at, lowest, highest);
       if (found.windows.count() == 0)
         return bad_option(fmt::format("no window of {} steps is without a gap in time: {}; gaps=\"allow\" makes "
@@ -209,8 +211,8 @@ Status ZarrSource::find_windows(const ZarrOptions& options, const Variable& firs
   return {};
 }
 
-// Which data, and which of them are samples. Entries beyond the first run, and windows that were left out, were
-// added later: where there are none, the number is that of earlier versions.
+// A hash of the data and of the choice of samples. Later runs of entries and incomplete windows are only hashed if
+// there are any, so that the number equals that of earlier versions otherwise.
 void ZarrSource::find_fingerprint(const ZarrOptions& options, const IndexRun& all_windows) {
   const auto add = [&](std::int64_t number) {
     fingerprint_ = mix64(fingerprint_ ^ static_cast<std::uint64_t>(number));
@@ -233,8 +235,8 @@ void ZarrSource::find_fingerprint(const ZarrOptions& options, const IndexRun& al
   }
 }
 
-// Samples whose own entries stand in one chunk of the largest variable. A list of units beyond all measure is
-// not made: then every so many samples are a unit, whether or not they begin with a chunk.
+// Samples form a unit if their own entries lie in one chunk of the largest variable. If the list of units would be
+// too long, a fixed number of samples forms a unit, whether or not it begins with a chunk.
 void ZarrSource::find_units() {
   std::int64_t length = 1;
   std::uint64_t most = 0;
@@ -254,10 +256,10 @@ void ZarrSource::find_units() {
   storage_.unit_samples = static_cast<std::uint64_t>(length / step);
   if (size_ / storage_.unit_samples > kMaxUnitsListed) return;
   auto units = std::make_shared<StorageUnits>();
-  std::int64_t chunk_before = -1;  // where the chunk of the sample before begins
+  std::int64_t chunk_before = -1;  // beginning of the chunk of the previous sample
   for (std::uint64_t sample = 0; sample < size_;) {
-    const IndexRun places = windows_.from(static_cast<std::int64_t>(sample));
-    const IndexRun run = entries_.from(places.first);
+    const IndexRun positions = windows_.from(static_cast<std::int64_t>(sample));
+    const IndexRun run = entries_.from(positions.first);
     const std::size_t part = largest->part_of(run.first);
     const VariablePart& own = largest->parts[part];
     const auto axis = static_cast<std::size_t>(largest->sample_axis);
@@ -267,11 +269,11 @@ void ZarrSource::find_units() {
     const std::int64_t in_chunk = entries_within(run, chunk, chunk_end);
     if (chunk != chunk_before) units->first_sample.push_back(sample);
     chunk_before = chunk;
-    sample += static_cast<std::uint64_t>(std::min({places.count, run.count, in_chunk}));
+    sample += static_cast<std::uint64_t>(std::min({positions.count, run.count, in_chunk}));
   }
   const std::size_t count = units->first_sample.size();
   units->first_sample.push_back(size_);
-  // A list of entries may take no two from one chunk.
+  // A list of entries may have no two in the same chunk.
   if (!is_one_run) storage_.unit_samples = std::max<std::uint64_t>(size_ / count, 1);
   if (storage_.unit_samples > 1) storage_.units = std::move(units);
 }
@@ -296,7 +298,7 @@ void ZarrSource::boxes(std::uint64_t sample, std::size_t number, std::vector<Arr
   for (const std::size_t v : field.variables) {
     const Variable& variable = variables_[v];
     const bool is_static = variable.sample_axis < 0;
-    // Steps that follow one another in a run of entries are one box.
+    // Steps that are consecutive in a run of entries form one box.
     for (std::size_t s = 0; s < field.steps.size();) {
       std::size_t end = s + 1;
       IndexRun times{0, 1, 1};
@@ -306,8 +308,8 @@ void ZarrSource::boxes(std::uint64_t sample, std::size_t number, std::vector<Arr
         while (end < field.steps.size() && end < most && field.steps[end] == field.steps[end - 1] + 1) ++end;
         times.count = static_cast<std::int64_t>(end - s);
       }
-      const BoxPlace place{to + static_cast<std::int64_t>(s) * step_stride, step_stride, field.is_stack};
-      add_boxes_of_steps(variable, first_array_[v], times, place, out);
+      const BoxTarget target{to + static_cast<std::int64_t>(s) * step_stride, step_stride, field.is_stack};
+      add_boxes_of_steps(variable, first_array_[v], times, target, out);
       s = end;
     }
     if (field.is_stack) {

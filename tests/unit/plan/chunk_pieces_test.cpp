@@ -18,7 +18,7 @@ class ShapeOnly final : public ChunkedArray {
   Shape chunk_strides(std::uint64_t) const override { return {}; }
   std::size_t chunk_bytes(std::uint64_t) const override { return 0; }
   bool swap_bytes() const override { return false; }
-  Result<ChunkPlace> place(std::uint64_t) const override { return ChunkPlace{}; }
+  Result<ChunkLocation> location(std::uint64_t) const override { return ChunkLocation{}; }
   Status decode(std::uint64_t, ConstBytes, MutableBytes, CodecWorker&) const override { return {}; }
   Status fill_missing(std::uint64_t, MutableBytes) const override { return {}; }
   const Store& store() const override { return store_; }

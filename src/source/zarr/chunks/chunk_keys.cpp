@@ -18,13 +18,13 @@ Result<char> read_separator(const Json* value, char otherwise, std::string_view 
 
 }  // namespace
 
-std::string ChunkKeys::key(const Shape& place) const {
+std::string ChunkKeys::key(const Shape& position) const {
   std::string key = has_prefix ? "c" : "";
-  for (const std::int64_t index : place) {
+  for (const std::int64_t index : position) {
     if (!key.empty()) key += separator;
     key += std::to_string(index);
   }
-  return key.empty() ? "0" : key;  // version 2 names the one chunk of an array without dimensions so
+  return key.empty() ? "0" : key;  // version 2 names the only chunk of an array without dimensions "0"
 }
 
 Result<ChunkKeys> read_v2_chunk_keys(const Json& zarray, const std::string& uri) {

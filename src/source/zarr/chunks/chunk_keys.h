@@ -1,4 +1,4 @@
-// How the objects of an array are named: one for each chunk (or shard), by its place in the grid.
+// The names of the objects of an array: one object per chunk (or shard), named after its position in the grid.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ struct ChunkKeys {
   bool has_prefix = false;  // "c/1/2" (v3 default), not "1.2" (v2)
   char separator = '.';
 
-  // Below the array's uri.
-  std::string key(const Shape& place) const;
+  // The key relative to the uri of the array.
+  std::string key(const Shape& position) const;
 };
 
 Result<ChunkKeys> read_v2_chunk_keys(const Json& zarray, const std::string& uri);

@@ -1,4 +1,4 @@
-// The indexes of shards that were read last, as many as fit 32 MiB. Thread-safe.
+// A least-recently-used cache of shard indexes, of up to 32 MiB. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace penstock {
 
-// What is known of a shard. A shard that is missing has no index.
+// The known facts about a shard. A missing shard has no index.
 struct KnownShard {
   std::optional<ShardIndex> index;
   ObjectVersion version;
 
-  // With what keeping it takes.
+  // Memory use, including that of the cache entry.
   std::size_t size_bytes() const { return sizeof(KnownShard) + 160 + (index ? index->size_bytes() : 0); }
 };
 using KnownShardPtr = std::shared_ptr<const KnownShard>;
 
-// Which shard: how deep in other shards, and its number among those of that depth.
+// Identifies a shard: its nesting depth, and its number among the shards of that depth.
 struct ShardId {
   std::size_t level = 0;
   std::uint64_t number = 0;
@@ -35,11 +35,11 @@ class ShardIndexCache {
 
   explicit ShardIndexCache(std::size_t max_bytes = kMaxBytes) : max_bytes_(max_bytes) {}
 
-  // Null where nothing is known. The answer may be used after it was forgotten here.
+  // nullptr: the cache has no entry. The result stays valid after its entry was evicted.
   KnownShardPtr find(const ShardId& id);
-  // Instead of what was known before. The newest is kept whatever its size.
-  void keep(const ShardId& id, KnownShardPtr shard);
-  void forget(const ShardId& id);
+  // Replaces the entry of this shard, if any. The newest entry is cached regardless of its size.
+  void insert(const ShardId& id, KnownShardPtr shard);
+  void erase(const ShardId& id);
   std::size_t held_bytes() const;
 
  private:
@@ -47,13 +47,13 @@ class ShardIndexCache {
     ShardId id;
     KnownShardPtr shard;
   };
-  using Place = std::list<Entry>::iterator;
-  void remove(std::map<ShardId, Place>::iterator found);
+  using EntryIterator = std::list<Entry>::iterator;
+  void remove(std::map<ShardId, EntryIterator>::iterator found);
 
   const std::size_t max_bytes_;
   mutable std::mutex mutex_;
-  std::list<Entry> entries_;  // used last stands first
-  std::map<ShardId, Place> places_;
+  std::list<Entry> entries_;  // most recently used first
+  std::map<ShardId, EntryIterator> by_id_;
   std::size_t held_bytes_ = 0;
 };
 

@@ -12,10 +12,10 @@
 namespace penstock {
 namespace {
 
-// An index of so many is 16 MiB, half of those that an array keeps.
+// The index of so many chunks has 16 MiB, which is half of the cache for indexes of an array.
 constexpr std::uint64_t kMaxChunksInShard = std::uint64_t{1} << 20;
 
-// Follows the shards of a shard down to the chunks.
+// Follows nested shards down to the chunks.
 class ShardDivision {
  public:
   ShardDivision(const Shape& shard_shape, const std::string& uri)
@@ -36,7 +36,7 @@ class ShardDivision {
   }
 
   const Shape& chunk_shape() const { return part_shape_; }
-  // Of a chunk whose axes are those of the array: what was transposed with the shard belongs to them.
+  // The codecs of a chunk in the axis order of the array, including the transpositions of the shards around it.
   const std::vector<Codec>& codecs() const { return codecs_; }
 
   std::vector<ShardLevel> take_levels(const CodecChain& chain) {
@@ -110,7 +110,7 @@ Result<ChunkedArrayPtr> make_zarr_array(std::shared_ptr<const Store> store, cons
     Error error = std::move(chain).error();
     error.where.uri = uri;
     if (error.code == ErrorCode::kInvalidArgument)
-      error.code = ErrorCode::kCorrupt;  // it was the file that asked
+      error.code = ErrorCode::kCorrupt;  // the size came from the file
     return std::unexpected(std::move(error));
   }
   auto levels = division.take_levels(*chain);

@@ -1,4 +1,4 @@
-// From the checked metadata of an array to the array.
+// Makes an array from its checked metadata.
 #pragma once
 
 #include <memory>

@@ -27,21 +27,21 @@ Status ZarrChunkedArray::check_number(std::uint64_t chunk) const {
               {uri(), -1, -1, -1});
 }
 
-Shape ZarrChunkedArray::place_in_grid(std::uint64_t chunk) const {
-  Shape place(grid().size());
-  for (std::size_t axis = place.size(); axis-- > 0;) {
+Shape ZarrChunkedArray::grid_position(std::uint64_t chunk) const {
+  Shape position(grid().size());
+  for (std::size_t axis = position.size(); axis-- > 0;) {
     const auto extent = static_cast<std::uint64_t>(grid()[axis]);
-    place[axis] = static_cast<std::int64_t>(chunk % extent);
+    position[axis] = static_cast<std::int64_t>(chunk % extent);
     chunk /= extent;
   }
-  return place;
+  return position;
 }
 
 Status ZarrChunkedArray::explained(Status status, std::uint64_t chunk) const {
   if (status) return status;
   Error error = std::move(status).error();
   Where where = stored_at(chunk);
-  if (error.where.offset >= 0) {  // counted from the beginning of the chunk
+  if (error.where.offset >= 0) {  // relative to the beginning of the chunk
     where.offset = std::max<std::int64_t>(where.offset, 0) + error.where.offset;
     where.length = error.where.length;
   }

@@ -1,5 +1,5 @@
-// What Zarr arrays have in common, whether a chunk is an object or a part of a shard: all chunks have the
-// same size, also those that reach beyond the array, and go through the same codecs.
+// The common part of Zarr arrays, whether a chunk is an object or part of a shard: all chunks have the same size,
+// even those that extend beyond the array, and use the same codecs. Immutable and thread-safe.
 #pragma once
 
 #include <memory>
@@ -40,12 +40,12 @@ class ZarrChunkedArray : public ChunkedArray {
  protected:
   explicit ZarrChunkedArray(ZarrArrayParts parts);
 
-  // The object a chunk is stored in, and where in it as far as that is known without reading.
+  // The object that contains a chunk, and its range in the object as far as it is known without reading.
   virtual Where stored_at(std::uint64_t chunk) const = 0;
 
   const CodecChain& chain() const { return chain_; }
   Status check_number(std::uint64_t chunk) const;
-  Shape place_in_grid(std::uint64_t chunk) const;
+  Shape grid_position(std::uint64_t chunk) const;
 
  private:
   Status explained(Status status, std::uint64_t chunk) const;

@@ -10,21 +10,21 @@ Where ZarrChunks::stored_at(std::uint64_t chunk) const {
   return {key_of(chunk), -1, -1, -1};
 }
 
-std::string ZarrChunks::key_of(std::uint64_t chunk) const { return uri() + "/" + keys_.key(place_in_grid(chunk)); }
+std::string ZarrChunks::key_of(std::uint64_t chunk) const { return uri() + "/" + keys_.key(grid_position(chunk)); }
 
-// Compressed arrays have half their size or less more often than not.
+// Compressed arrays usually have at most half of their decoded size.
 std::uint64_t ZarrChunks::likely_encoded_bytes() const {
   const std::uint64_t decoded = chain().decoded_bytes();
   return chain().max_encoded_bytes() > decoded ? decoded / 2 : decoded;
 }
 
-Result<ChunkPlace> ZarrChunks::place(std::uint64_t chunk) const {
+Result<ChunkLocation> ZarrChunks::location(std::uint64_t chunk) const {
   PENSTOCK_CHECK(check_number(chunk));
   ObjectRead read;
   read.key = key_of(chunk);
   read.max_bytes = chain().max_encoded_bytes();
   read.likely_bytes = likely_encoded_bytes();
-  return ChunkPlace{std::move(read), false};
+  return ChunkLocation{std::move(read), false};
 }
 
 }  // namespace penstock

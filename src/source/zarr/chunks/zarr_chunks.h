@@ -1,4 +1,4 @@
-// A Zarr array each of whose chunks is an object of its own. Immutable; thread-safe.
+// A Zarr array in which each chunk is an object of its own. Immutable and thread-safe.
 #pragma once
 
 #include "source/zarr/chunks/chunk_keys.h"
@@ -10,7 +10,7 @@ class ZarrChunks final : public ZarrChunkedArray {
  public:
   ZarrChunks(ZarrArrayParts parts, ChunkKeys keys);
 
-  Result<ChunkPlace> place(std::uint64_t chunk) const override;
+  Result<ChunkLocation> location(std::uint64_t chunk) const override;
 
  private:
   Where stored_at(std::uint64_t chunk) const override;

@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kNoChunk = UINT64_MAX;  // both numbers of an entry say so
+constexpr std::uint64_t kNoChunk = UINT64_MAX;  // both numbers of an entry have this value if there is no chunk
 constexpr std::uint64_t kEntryBytes = 16;
 
 std::uint64_t index_offset(const ShardIndexFormat& format, const ShardExtent& shard) {
@@ -21,17 +21,17 @@ std::uint64_t index_offset(const ShardIndexFormat& format, const ShardExtent& sh
 }
 
 std::string describe_entry(const ShardIndexFormat& format, std::uint64_t entry) {
-  Shape place(format.chunks_each_way.size());
+  Shape position(format.chunks_each_way.size());
   std::uint64_t left = entry;
-  for (std::size_t axis = place.size(); axis-- > 0;) {
+  for (std::size_t axis = position.size(); axis-- > 0;) {
     const auto extent = static_cast<std::uint64_t>(format.chunks_each_way[axis]);
-    place[axis] = static_cast<std::int64_t>(left % extent);
+    position[axis] = static_cast<std::int64_t>(left % extent);
     left /= extent;
   }
-  return fmt::format("shard index, chunk {} of the shard", fmt::join(place, "."));
+  return fmt::format("shard index, chunk {} of the shard", fmt::join(position, "."));
 }
 
-// Checks entries against each other and against the shard they are in.
+// Checks entries against one another and against the extent of their shard.
 class IndexCheck {
  public:
   IndexCheck(const ShardIndexFormat& format, const ShardExtent& shard, const std::string& uri)
@@ -41,7 +41,7 @@ class IndexCheck {
         first_(format.at_start ? format.bytes() : 0),
         end_(format.at_start ? shard.length : shard.length - format.bytes()) {}
 
-  // The place in the object of an entry that counts from the beginning of the shard.
+  // Converts the offset of an entry, which is relative to the shard, to an offset in the object.
   Result<ShardExtent> checked(std::uint64_t entry, std::uint64_t offset, std::uint64_t length) const {
     if (offset == kNoChunk && length == kNoChunk) return ShardExtent{kNoChunk, kNoChunk};
     const auto end = checked_add(offset, length);
@@ -78,7 +78,7 @@ class IndexCheck {
   const ShardIndexFormat& format_;
   const ShardExtent& shard_;
   const std::string& uri_;
-  const std::uint64_t first_, end_;  // of what chunks may use
+  const std::uint64_t first_, end_;  // the range that chunks may use
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
-// The index of a Zarr shard: where in the object each of its chunks stands.
+// The index of a Zarr shard: the location of each of its chunks in the object.
 //
-// An index may be anything. What it says was checked once it is parsed: chunks lie within their shard,
-// beside the index, and share no bytes.
+// A stored index is not trusted. Parsing checks that chunks lie within their shard, do not overlap the index and
+// share no bytes. Immutable and thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@
 namespace penstock {
 
 struct ShardIndexFormat {
-  Shape chunks_each_way;  // in the order of axes in which the index counts
+  Shape chunks_each_way;  // in the axis order of the index
   bool at_start = false;
   bool big_endian = false;
   bool has_checksum = false;
-  // What the stored bytes of a chunk can be.
+  // The limits of the stored size of a chunk.
   std::uint64_t least_chunk_bytes = 0;
   std::uint64_t max_chunk_bytes = 0;
 
@@ -29,7 +29,7 @@ struct ShardIndexFormat {
   std::uint64_t bytes() const { return 16 * chunks() + (has_checksum ? 4 : 0); }
 };
 
-// Bytes of an object: a chunk, or the shard that is a chunk of another.
+// A range of bytes of an object: a chunk, or a nested shard.
 struct ShardExtent {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
@@ -37,11 +37,11 @@ struct ShardExtent {
 
 class ShardIndex {
  public:
-  // `bytes` are the stored index; `shard` is where the shard stands in the object `uri`.
+  // `bytes` are the stored index; `shard` is the location of the shard in the object `uri`.
   static Result<ShardIndex> parse(ConstBytes bytes, const ShardIndexFormat& format, const ShardExtent& shard,
                                   const std::string& uri);
 
-  // In the object; nothing where there is no such chunk.
+  // The location in the object; nullopt: there is no such chunk.
   std::optional<ShardExtent> find(std::uint64_t chunk) const;
   std::uint64_t chunks() const { return extents_.size(); }
   std::size_t size_bytes() const { return extents_.capacity() * sizeof(ShardExtent); }
@@ -50,7 +50,7 @@ class ShardIndex {
   std::vector<ShardExtent> extents_;
 };
 
-// Where the index stands in a shard whose own place is known.
+// The location of the index within a shard whose own location is known.
 Result<ByteRange> index_range(const ShardIndexFormat& format, const ShardExtent& shard,
                               const std::string& uri);
 

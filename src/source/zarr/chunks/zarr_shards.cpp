@@ -20,16 +20,16 @@ ShardId ZarrShards::shard_id(const Path& path, std::size_t level) const {
   return id;
 }
 
-// From the deepest shard on the way that is known, one step further.
+// Continues from the deepest known shard by one level.
 ZarrShards::Path ZarrShards::follow(std::uint64_t chunk) const {
   Path path;
-  path.first_element = place_in_grid(chunk);
-  Shape shard_place = path.first_element;
-  for (std::size_t axis = 0; axis < shard_place.size(); ++axis) {
+  path.first_element = grid_position(chunk);
+  Shape shard_position = path.first_element;
+  for (std::size_t axis = 0; axis < shard_position.size(); ++axis) {
     path.first_element[axis] *= chunk_shape()[axis];
-    shard_place[axis] = path.first_element[axis] / levels_[0].shard_shape[axis];
+    shard_position[axis] = path.first_element[axis] / levels_[0].shard_shape[axis];
   }
-  path.key = uri() + "/" + keys_.key(shard_place);
+  path.key = uri() + "/" + keys_.key(shard_position);
   for (std::size_t level = levels_.size(); level-- > 0;) {
     const KnownShardPtr shard = cache_.find(shard_id(path, level));
     if (!shard) continue;
@@ -69,7 +69,7 @@ Result<ObjectRead> ZarrShards::next_read(const Path& path) const {
   return ObjectRead{path.key, *range, format.bytes(), path.version};
 }
 
-// Another thread may have learned more since the read was asked for: then it answers no question any more.
+// Another thread may have read the same index in the meantime; then the answer is no longer needed.
 bool ZarrShards::belongs(const ObjectBytes& answer, const Path& path) const {
   const ShardIndexFormat& format = levels_[path.level].format;
   if (path.level == 0) {
@@ -97,7 +97,7 @@ Status ZarrShards::learn(Path& path, Result<ObjectBytes> answer) const {
     return fail(ErrorCode::kChanged, "the shard is gone since its index was read", {path.key, -1, -1, -1});
   }
   const auto known = std::make_shared<const KnownShard>(std::move(shard));
-  cache_.keep(id, known);
+  cache_.insert(id, known);
   advance(path, *known);
   return {};
 }
@@ -107,41 +107,41 @@ std::optional<ObjectRead> ZarrShards::index_read(std::uint64_t chunk) const {
   const Path path = follow(chunk);
   if (is_complete(path)) return std::nullopt;
   auto read = next_read(path);
-  if (!read) return std::nullopt;  // place() says why
+  if (!read) return std::nullopt;  // location() reports the error
   return *std::move(read);
 }
 
-Status ZarrShards::keep_index(std::uint64_t chunk, Result<ObjectBytes> answer) const {
+Status ZarrShards::add_index(std::uint64_t chunk, Result<ObjectBytes> answer) const {
   PENSTOCK_CHECK(check_number(chunk));
   Path path = follow(chunk);
   if (is_complete(path) || (answer && !belongs(*answer, path))) return {};
   return learn(path, std::move(answer));
 }
 
-Result<ChunkPlace> ZarrShards::place(std::uint64_t chunk) const {
+Result<ChunkLocation> ZarrShards::location(std::uint64_t chunk) const {
   PENSTOCK_CHECK(check_number(chunk));
   Path path = follow(chunk);
   std::vector<std::byte> memory;
-  const auto room = [&](std::size_t bytes) -> Result<MutableBytes> {
+  const auto allocate = [&](std::size_t bytes) -> Result<MutableBytes> {
     memory.resize(bytes);
     return MutableBytes(memory);
   };
   while (!is_complete(path)) {
     const auto read = next_read(path);
     if (!read) return std::unexpected(read.error());
-    PENSTOCK_CHECK(learn(path, store().read(*read, room)));
+    PENSTOCK_CHECK(learn(path, store().read(*read, allocate)));
   }
-  ChunkPlace place{{std::move(path.key), {}, chain().max_encoded_bytes(), {}}, path.is_missing};
-  if (path.is_missing) return place;
-  place.read.range = {path.extent->offset, path.extent->length, false};
-  place.read.version = path.version;
-  return place;
+  ChunkLocation found{{std::move(path.key), {}, chain().max_encoded_bytes(), {}}, path.is_missing};
+  if (path.is_missing) return found;
+  found.read.range = {path.extent->offset, path.extent->length, false};
+  found.read.version = path.version;
+  return found;
 }
 
-void ZarrShards::forget_index(std::uint64_t chunk) const {
+void ZarrShards::discard_index(std::uint64_t chunk) const {
   if (!check_number(chunk)) return;
   const Path path = follow(chunk);
-  for (std::size_t level = 0; level < levels_.size(); ++level) cache_.forget(shard_id(path, level));
+  for (std::size_t level = 0; level < levels_.size(); ++level) cache_.erase(shard_id(path, level));
 }
 
 Where ZarrShards::stored_at(std::uint64_t chunk) const {

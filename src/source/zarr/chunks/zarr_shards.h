@@ -1,9 +1,9 @@
-// A Zarr array whose chunks stand in shards, maybe in shards of shards: objects that hold many chunks and
-// an index of them. The chunks here are the innermost ones.
+// A Zarr array whose chunks are stored in shards, which may be nested: objects that hold many chunks and an index
+// of them. The chunks of this array are the innermost ones.
 //
-// Indexes are read when they are first needed, and some of them kept. Two threads that need the same
-// one may both read it. A chunk is read with the version of the index that told where it is, so that a
-// shard that was written anew is an error (kChanged), never a wrong chunk. Thread-safe.
+// Indexes are read on first use and cached. Two threads that need the same index may both read it. A chunk is read
+// with the object version of its index, so a shard that was rewritten is an error (kChanged) and never returns a
+// wrong chunk. Thread-safe.
 #pragma once
 
 #include <vector>
@@ -14,33 +14,33 @@
 
 namespace penstock {
 
-// How shards of one depth are divided into the next.
+// How shards of one depth are divided into those of the next.
 struct ShardLevel {
-  Shape shard_shape;      // in elements, in the order of the array's axes
-  Shape part_shape;       // of what the index lists: chunks, or shards of the next level
-  std::vector<int> axes;  // of the array, in the order in which the index counts them
+  Shape shard_shape;  // in elements, in the axis order of the array
+  Shape part_shape;  // shape of the parts that the index lists: chunks, or shards of the next level
+  std::vector<int> axes;  // axes of the array, in the order of the index
   ShardIndexFormat format;
 };
 
 class ZarrShards final : public ZarrChunkedArray {
  public:
-  // At least one level. Each divides the one before, the last into chunks.
+  // There is at least one level. Each level divides the previous one, and the last one divides into chunks.
   ZarrShards(ZarrArrayParts parts, ChunkKeys keys, std::vector<ShardLevel> levels);
 
   std::optional<ObjectRead> index_read(std::uint64_t chunk) const override;
-  Status keep_index(std::uint64_t chunk, Result<ObjectBytes> answer) const override;
-  Result<ChunkPlace> place(std::uint64_t chunk) const override;
-  void forget_index(std::uint64_t chunk) const override;
+  Status add_index(std::uint64_t chunk, Result<ObjectBytes> answer) const override;
+  Result<ChunkLocation> location(std::uint64_t chunk) const override;
+  void discard_index(std::uint64_t chunk) const override;
 
  private:
-  // How far the indexes that are known lead to a chunk.
+  // The way to a chunk, as far as the known indexes lead.
   struct Path {
-    std::string key;                    // of the object
-    Shape first_element;                // of the chunk, in the array
-    std::size_t level = 0;              // whose index is wanted next; all of them: none
-    bool is_missing = false;            // then none either
-    std::optional<ShardExtent> extent;  // of the shard of that level (not of the first), or of the chunk
-    ObjectVersion version;              // that all this is about
+    std::string key;  // key of the object
+    Shape first_element;  // first element of the chunk in the array
+    std::size_t level = 0;  // the level whose index is needed next; levels_.size(): none
+    bool is_missing = false;  // the chunk is known to be missing, so no index is needed
+    std::optional<ShardExtent> extent;  // of the shard of that level (except the first), or of the chunk
+    ObjectVersion version;  // the object version that all of this refers to
   };
 
   Where stored_at(std::uint64_t chunk) const override;
@@ -49,7 +49,7 @@ class ZarrShards final : public ZarrChunkedArray {
   void advance(Path& path, const KnownShard& shard) const;
   Result<ObjectRead> next_read(const Path& path) const;
   bool belongs(const ObjectBytes& answer, const Path& path) const;
-  // What was read for the next step: kept, and followed.
+  // Caches the index that was read and continues the path with it.
   Status learn(Path& path, Result<ObjectBytes> answer) const;
   ShardId shard_id(const Path& path, std::size_t level) const;
 

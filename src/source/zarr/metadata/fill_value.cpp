@@ -15,7 +15,7 @@
 namespace penstock {
 namespace {
 
-// The type of the real and of the imaginary part; of any other type, itself.
+// The type of the parts of a complex number; any other type is returned unchanged.
 DType part_of(DType dtype) {
   if (dtype == DType::kComplex64) return DType::kFloat32;
   if (dtype == DType::kComplex128) return DType::kFloat64;
@@ -28,7 +28,7 @@ bool put(std::byte* out, T value) {
   return true;
 }
 
-// The upper half of a float, rounded to even; the quiet bit keeps a NaN one.
+// The upper half of a float, rounded to even; the quiet bit ensures that a NaN stays one.
 std::uint16_t bfloat16_bits(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if (std::isnan(value)) return static_cast<std::uint16_t>((bits >> 16) | 0x40);
@@ -44,7 +44,7 @@ bool put_real(std::byte* out, DType dtype, double value) {
 
 template <typename T>
 bool put_integer(std::byte* out, const Json& value) {
-  if (value.is_number_float()) {  // "0.0" of an integer array; the bounds are exact in a double
+  if (value.is_number_float()) {  // such as 0.0 for an integer array; the bounds are exact in a double
     const double real = value.get<double>();
     constexpr double kEnd =
         2.0 * static_cast<double>(std::uint64_t{1} << (std::numeric_limits<T>::digits - 1));
@@ -61,13 +61,13 @@ bool put_integer(std::byte* out, const Json& value) {
   return std::in_range<T>(number) && put(out, static_cast<T>(number));
 }
 
-// "0x7fc00000": the bits of a float in version 3, all of them.
+// Parses "0x7fc00000": in version 3, all bits of a float.
 bool put_bits(std::byte* out, std::size_t size, std::string_view digits) {
   std::uint64_t bits = 0;
   const char* end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, bits, 16);
   if (digits.size() != 2 * size || error != std::errc{} || stop != end) return false;
-  std::memcpy(out, &bits, size);  // little-endian: the low bytes
+  std::memcpy(out, &bits, size);  // the low bytes come first, since the machine is little-endian
   return true;
 }
 
@@ -92,7 +92,7 @@ bool put_value(std::byte* out, DType dtype, const Json& value) {
     case DType::kInt32: return put_integer<std::int32_t>(out, value);
     case DType::kUInt64: return put_integer<std::uint64_t>(out, value);
     case DType::kInt64:
-      // The date that is none.
+      // Not-a-time (NaT).
       if (value.is_string() && value.get_ref<const std::string&>() == "NaT")
         return put(out, std::numeric_limits<std::int64_t>::min());
       return put_integer<std::int64_t>(out, value);
@@ -118,7 +118,7 @@ double number_at(const std::byte* bytes) {
   return static_cast<double>(number);
 }
 
-// RFC 4648 with padding; nothing where it is not the text of exactly `size` bytes.
+// Decodes base64 (RFC 4648 with padding); nullopt if it does not encode exactly `size` bytes.
 bool put_base64(std::byte* out, std::size_t size, std::string_view text) {
   constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   if (text.size() != (size + 2) / 3 * 4) return false;
@@ -200,7 +200,7 @@ void fill_elements(const FillValue& value, DType dtype, bool swap_bytes, Mutable
     std::fill(out.begin(), out.end(), element[0]);
     return;
   }
-  // What stands there already is copied behind itself, twice as much each time.
+  // The filled part is copied behind itself, so it doubles in each step.
   std::size_t done = std::min(size, out.size());
   std::copy_n(element.begin(), done, out.begin());
   while (done < out.size()) {

@@ -1,4 +1,4 @@
-// What elements are where nothing is stored.
+// The value of elements that are not stored.
 #pragma once
 
 #include <array>
@@ -9,18 +9,18 @@
 
 namespace penstock {
 
-// One element, in this machine's byte order.
+// One element in native byte order.
 struct FillValue {
   std::array<std::byte, 16> bytes{};
 };
 
-// Null is zero in version 2, and an error in version 3.
+// A JSON null means zero in version 2 and is an error in version 3.
 Result<FillValue> read_fill_value(const Json* value, DType dtype, int zarr_version, const std::string& uri);
 
-// As a number; nothing where there is none, or where it is more than one (complex).
+// The fill value as a number; nullopt if there is none, or if it is complex.
 std::optional<double> fill_value_number(const Json* value, const FillValue& fill, DType dtype);
 
-// As many elements as `out` has; with the other byte order where `swap_bytes`.
+// Fills `out` with the element, in the other byte order if `swap_bytes`.
 void fill_elements(const FillValue& value, DType dtype, bool swap_bytes, MutableBytes out);
 
 }  // namespace penstock

@@ -25,11 +25,11 @@ Result<std::optional<Json>> parsed(const Result<ConstBytes>& answer, const std::
 Result<std::optional<Json>> read_metadata_object(const Store& store, const std::string& key,
                                                  std::uint64_t max_bytes) {
   std::vector<std::byte> memory;
-  const auto room = [&](std::size_t bytes) -> Result<MutableBytes> {
+  const auto allocate = [&](std::size_t bytes) -> Result<MutableBytes> {
     memory.resize(bytes);
     return MutableBytes(memory);
   };
-  auto answer = store.read({key, {}, max_bytes, {}}, room);
+  auto answer = store.read({key, {}, max_bytes, {}}, allocate);
   if (!answer) return parsed(std::unexpected(std::move(answer).error()), key);
   return parsed(ConstBytes(answer->bytes), key);
 }

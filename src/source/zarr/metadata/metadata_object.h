@@ -1,4 +1,4 @@
-// Objects of metadata: small, read whole, absent or there.
+// Metadata objects: small objects that are read as a whole and may be absent.
 #pragma once
 
 #include <optional>
@@ -13,15 +13,15 @@
 namespace penstock {
 
 constexpr std::uint64_t kMaxArrayMetadataBytes = std::uint64_t{1} << 20;
-// Parsed, JSON can take twenty times its length.
+// The limit is low because parsed JSON can take twenty times its length.
 constexpr std::uint64_t kMaxGroupMetadataBytes = std::uint64_t{32} << 20;
 
-// Nothing where the store answers that there is no such object; any other failure is one.
+// nullopt: the store reports that the object does not exist. All other failures are errors.
 Result<std::optional<Json>> read_metadata_object(const Store& store, const std::string& key,
                                                  std::uint64_t max_bytes);
 
-// Several objects of which one does not know which are there. A store that answers many reads at a time
-// is asked for all at once; others are asked when somebody wants to know.
+// Several objects of which some may be absent. A store that handles many reads at a time receives all requests at
+// once; other stores are asked on demand. Used by one thread.
 class MetadataObjects {
  public:
   struct Wanted {
@@ -31,7 +31,7 @@ class MetadataObjects {
   MetadataObjects(const Store& store, std::span<const Wanted> objects);
   MetadataObjects(const MetadataObjects&) = delete;
 
-  // As read_metadata_object, of an object that was named.
+  // Like read_metadata_object(), for one of the named objects.
   Result<std::optional<Json>> read(const std::string& key) const;
 
  private:
@@ -40,7 +40,7 @@ class MetadataObjects {
   std::unordered_map<std::string, StartedRead> under_way_;
 };
 
-// May a name be part of a key? Names come from files, and must not lead out of the hierarchy.
+// Whether a name may be part of a key. Names come from files and must not lead out of the hierarchy.
 bool is_node_name(std::string_view name);
 
 }  // namespace penstock

@@ -82,7 +82,7 @@ Result<std::optional<Codec>> read_numcodec(std::string_view id, const Json& conf
   if (id == "lz4") return Lz4Codec{};
   if (id == "blosc") return BloscCodec{};
   if (id == "shuffle") return read_shuffle(configuration, uri);
-  if (id == "bitround") return std::nullopt;  // bits were dropped; what is left are the elements
+  if (id == "bitround") return std::nullopt;  // the remaining bits are valid elements
   if (id == "crc32c") {
     const Json* location = find_member(configuration, "location");
     if (location == nullptr || *location == "end") return Crc32cCodec{};

@@ -1,4 +1,4 @@
-// Codecs of the numcodecs library, which version 2 is written with and version 3 knows by "numcodecs.<id>".
+// Codecs of the numcodecs library, which version 2 uses and version 3 names "numcodecs.<id>".
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace penstock {
 
-// `id` with its configuration, where elements are of type `before` so far. Nothing where decoding does
-// nothing. An unknown id is an error that names it.
+// Parses codec `id` with its configuration; `before` is the type of its elements. nullopt: decoding needs no step.
+// An unknown id is an error that names it.
 Result<std::optional<Codec>> read_numcodec(std::string_view id, const Json& configuration,
                                            const StoredType& before, const std::string& uri);
 
-// Codecs from elements to elements know their types.
+// Codecs that map elements to elements know both types.
 bool is_element_codec(const Codec& codec);
-StoredType* encoded_type(Codec& codec);  // null for all others
+StoredType* encoded_type(Codec& codec);  // nullptr for all other codecs
 
 }  // namespace penstock

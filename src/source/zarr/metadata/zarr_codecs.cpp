@@ -19,7 +19,8 @@ TransposeCodec reversed_axes(std::size_t rank) {
   return transpose;
 }
 
-// Reads the list of one level of version 3: elements to elements, one step to bytes, bytes to bytes.
+// Parses the codec list of one level of version 3: codecs from elements to elements, one codec from elements to
+// bytes, then codecs from bytes to bytes.
 class CodecListReader {
  public:
   CodecListReader(DType dtype, std::size_t rank, int level, const std::string& uri)
@@ -68,11 +69,11 @@ class CodecListReader {
   Status add_numcodec(Codec codec, const std::string& name) {
     StoredType* encoded = encoded_type(codec);
     if ((encoded != nullptr) == are_bytes_) return misplaced(name);
-    // A shard whose bytes are encoded once more cannot be read in parts.
+    // A shard whose bytes are encoded again cannot be read in parts.
     if (codecs_.sharding)
       return bad(ErrorCode::kUnsupported, fmt::format("codec {} after sharding_indexed", name));
     if (encoded != nullptr) {
-      encoded->big_endian = false;  // until the codec bytes says so
+      encoded->big_endian = false;  // unless the bytes codec says otherwise
       type_.dtype = encoded->dtype;
     }
     codecs_.codecs.push_back(std::move(codec));
@@ -87,7 +88,7 @@ class CodecListReader {
         (endian != nullptr || size_of(type_.dtype) > 1))
       return bad(ErrorCode::kCorrupt, fmt::format("codec bytes: endian is {}, not little or big",
                                                   endian == nullptr ? "missing" : short_text(*endian)));
-    // In memory, between two codecs, elements are little-endian; only the last are stored as this says.
+    // Between two codecs, elements are little-endian. This byte order only applies to the output of the last one.
     for (auto codec = codecs_.codecs.rbegin(); codec != codecs_.codecs.rend(); ++codec) {
       StoredType* encoded = encoded_type(*codec);
       if (encoded == nullptr) continue;
@@ -100,7 +101,7 @@ class CodecListReader {
 
   Status add_transpose(const Json& configuration) {
     const Json* order = find_member(configuration, "order");
-    if (order != nullptr && *order == "C") return {};  // as a draft of the format had it
+    if (order != nullptr && *order == "C") return {};  // a draft of the format allowed this
     if (order != nullptr && *order == "F") {
       codecs_.codecs.push_back(reversed_axes(rank_));
       return {};
@@ -151,7 +152,7 @@ class CodecListReader {
     return {};
   }
 
-  // An index must be found before it can be read: only codecs that leave its length known will do.
+  // An index must be located before it is read, so only codecs with a known encoded length are allowed.
   Status read_index_codecs(const Json* list, ZarrSharding& sharding) const {
     if (list == nullptr || !list->is_array() || list->size() > kMaxCodecs)
       return bad(ErrorCode::kCorrupt, "codec sharding_indexed: index_codecs is missing or no list");
@@ -173,7 +174,7 @@ class CodecListReader {
                            short_text(Json(names))));
   }
 
-  StoredType type_;  // of the elements so far
+  StoredType type_;  // type of the elements at this point of the list
   const std::size_t rank_;
   const int level_;
   const std::string& uri_;

@@ -1,4 +1,4 @@
-// The codecs that Zarr's metadata list, as ours.
+// Converts the codecs in Zarr metadata to those of the decoder.
 #pragma once
 
 #include <memory>
@@ -12,23 +12,23 @@ namespace penstock {
 struct ZarrSharding;
 
 struct ZarrCodecs {
-  std::vector<Codec> codecs;  // before a sharding codec: only transpositions
+  std::vector<Codec> codecs;  // before a sharding codec: transpositions only
   std::shared_ptr<const ZarrSharding> sharding;
 };
 
-// sharding_indexed: a chunk is a shard, which holds smaller chunks and an index of them.
+// The sharding_indexed codec: a chunk is a shard, which contains smaller chunks and an index of them.
 struct ZarrSharding {
-  Shape chunk_shape;  // of the chunks within, after the transpositions before
+  Shape chunk_shape;  // of the inner chunks, after the transpositions that come before
   ZarrCodecs inner;
   bool index_at_start = false;
   bool index_big_endian = false;
   bool index_has_checksum = false;
 };
 
-// `compressor`, `filters` and `order` of .zarray.
+// Parses `compressor`, `filters` and `order` of .zarray.
 Result<ZarrCodecs> read_v2_codecs(const Json& zarray, const StoredType& type, std::size_t rank,
                                   const std::string& uri);
-// `codecs` of zarr.json.
+// Parses `codecs` of zarr.json.
 Result<ZarrCodecs> read_v3_codecs(const Json* codecs, DType dtype, std::size_t rank, const std::string& uri);
 
 }  // namespace penstock

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kPythonWords[] = {"NaN", "Infinity", "-Infinity"};
 
-// Puts quotes around Python's words for numbers that JSON does not have.
+// Quotes the words that Python writes for numbers that JSON lacks.
 std::string with_quoted_words(std::string_view text) {
   std::string out;
   out.reserve(text.size() + 16);
@@ -66,7 +66,7 @@ const Json* find_member(const Json& object, std::string_view key) {
 
 std::string short_text(const Json& value) {
   constexpr std::size_t kMax = 60;
-  // An object of millions of members is not written out for the sake of 60 letters.
+  // An object with millions of members is not serialised for 60 characters of output.
   if (value.is_structured() && value.size() > kMax)
     return value.is_array() ? fmt::format("a list of {}", value.size()) : "an object";
   std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);

@@ -1,4 +1,4 @@
-// JSON as the metadata of Zarr have it, read without trust: looked up by hand, every type asked for.
+// Access to the JSON of Zarr metadata, which is not trusted: every lookup checks the type. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,23 @@ namespace penstock {
 
 using Json = nlohmann::json;
 
-// One object. Nesting is limited, keys are unique. NaN, Infinity and -Infinity, which Python writes
-// although JSON has none, become the strings "NaN", "Infinity" and "-Infinity".
+// Parses one object. Nesting is limited, and keys must be unique. NaN, Infinity and -Infinity, which Python writes
+// although JSON does not have them, become the strings "NaN", "Infinity" and "-Infinity".
 Result<Json> parse_zarr_json(ConstBytes text, const std::string& uri);
 
-// Null where `object` is no object or has no such member.
+// nullptr: `object` is not an object or has no such member.
 const Json* find_member(const Json& object, std::string_view key);
 
-// For messages: at most about 60 letters of it.
+// For messages: at most about 60 characters of the value.
 std::string short_text(const Json& value);
 
-// `what` begins the message: "chunk_shape".
+// `what` is the beginning of the error message: "chunk_shape".
 Result<std::int64_t> read_whole_number(const Json& value, std::string_view what, std::int64_t least,
                                        const std::string& uri);
 Result<Shape> read_extents(const Json* value, std::string_view what, std::int64_t least,
                            const std::string& uri);
 
-// How Zarr v3 names what can be extended: "crc32c", or {"name": "gzip", "configuration": {...}}.
+// A named extension of Zarr v3: "crc32c", or {"name": "gzip", "configuration": {...}}.
 struct NamedConfiguration {
   std::string name;
   Json configuration = Json::object();

@@ -13,12 +13,12 @@
 namespace penstock {
 namespace {
 
-// Half of what an int64 holds: an extent and a chunk can be added without thought.
+// Half of the range of int64, so that an extent and a chunk can be added without an overflow.
 constexpr std::int64_t kMaxExtent = std::int64_t{1} << 62;
 
-// So that offsets of elements, in elements or bytes, can be computed without a check for each. An array
-// of no elements is held to the same, by its other extents. There are writers who cut an axis of nothing
-// into chunks of nothing; no other chunk may be empty.
+// Ensures that offsets of elements, in elements or bytes, can be computed without checks. An array without
+// elements must meet the same limits with its other extents. Some writers divide an axis without entries into
+// chunks without entries; no other chunk may be empty.
 Status check_extents(const Shape& shape, Shape& chunk, DType dtype, const std::string& uri) {
   if (shape.size() != chunk.size())
     return bad_metadata(ErrorCode::kCorrupt,
@@ -48,7 +48,7 @@ Status check_format(const Json& metadata, int version, const std::string& uri) {
       uri);
 }
 
-// The names, where there is one for each axis; null is an axis without one.
+// The names of the dimensions, if there is one per axis; null is an axis without a name.
 std::vector<std::string> dimension_names(const Json* names, std::size_t rank) {
   std::vector<std::string> out;
   if (names == nullptr || !names->is_array() || names->size() != rank) return out;
@@ -69,7 +69,7 @@ Status check_dimension_names(const Json* names, std::size_t rank, const std::str
                       fmt::format("dimension_names {} are not {} names", short_text(*names), rank), uri);
 }
 
-// Members that version 3 does not know are only to be ignored where they say so themselves.
+// Unknown members of version 3 may be ignored only if they say so themselves.
 Status check_members(const Json& zarr_json, std::span<const std::string_view> known, const std::string& uri) {
   for (const auto& [key, value] : zarr_json.items()) {
     if (std::ranges::find(known, std::string_view(key)) != known.end()) continue;
@@ -134,7 +134,7 @@ Result<ZarrArrayMetadata> read_v2_array(const Json& zarray, const Json& zattrs, 
   if (!fill) return std::unexpected(fill.error());
   const auto keys = read_v2_chunk_keys(zarray, uri);
   if (!keys) return std::unexpected(keys.error());
-  // A convention of xarray's, not of Zarr's: what does not fit is an attribute like any other.
+  // This is a convention of xarray, not of Zarr, so a value that does not fit is an ordinary attribute.
   auto dimensions = dimension_names(find_member(zattrs, "_ARRAY_DIMENSIONS"), shape->size());
   ZarrArrayMetadata metadata;
   metadata.spec = {dtype, *std::move(shape)};

@@ -1,4 +1,4 @@
-// What the metadata of one array say, checked: everything that can be known without reading a chunk.
+// The checked metadata of one array: everything that is known without reading a chunk.
 #pragma once
 
 #include <optional>
@@ -13,25 +13,25 @@ namespace penstock {
 
 struct ZarrArrayMetadata {
   ArraySpec spec;     // bytes() fits 63 bits
-  Shape chunk_shape;  // of what an object holds: a chunk, or a shard
+  Shape chunk_shape;  // of the contents of an object: a chunk or a shard
   ChunkKeys keys;
   ZarrCodecs codecs;
   FillValue fill;
-  std::optional<double> fill_number;  // v2: where it is given, and one number
+  std::optional<double> fill_number;  // v2 only: the fill value, if it is a single number
   std::vector<std::string> dimensions;
   std::optional<std::string> time_unit;
   bool is_duration = false;
   Json attributes = Json::object();
 };
 
-// `uri` is that of the metadata, for messages.
+// `uri` is that of the metadata object, for messages.
 Result<ZarrArrayMetadata> read_v2_array(const Json& zarray, const Json& zattrs, const std::string& uri);
 Result<ZarrArrayMetadata> read_v3_array(const Json& zarr_json, const std::string& uri);
 
-// "array" or "group"; fails where zarr.json is neither, or has members that must be understood and are not.
+// Returns "array" or "group". Fails if zarr.json is neither, or has unknown members that must be understood.
 Result<std::string> read_v3_node_type(const Json& zarr_json, const std::string& uri);
 
-// The size of a decoded chunk; fails where it is beyond the limit.
+// The size of a decoded chunk. Fails if it exceeds the limit.
 Result<std::uint64_t> checked_chunk_bytes(const Shape& chunk, DType dtype, const std::string& uri);
 
 }  // namespace penstock

@@ -158,8 +158,8 @@ Error ZarrNode::no_such_array(const std::string& name) const {
 }
 
 Result<ZarrNode::Metadata> ZarrNode::metadata_of(const std::string& name) const {
-  if (const auto kept = metadata_.find(name); kept != metadata_.end()) return kept->second;
-  // What was listed may be not all: try by name.
+  if (const auto found = metadata_.find(name); found != metadata_.end()) return found->second;
+  // The listing may be incomplete, so the array is also looked up by name.
   if (is_array_ || !is_node_name(name)) return std::unexpected(no_such_array(name));
   std::vector<MetadataObjects::Wanted> wanted{{metadata_key(name), kMaxArrayMetadataBytes}};
   if (version_ == 2) wanted.push_back({uri_of(name) + "/.zattrs", kMaxArrayMetadataBytes});

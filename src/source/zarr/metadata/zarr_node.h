@@ -1,7 +1,7 @@
-// A Zarr hierarchy, versions 2 and 3: arrays and groups, opened from their metadata.
+// A Zarr hierarchy of version 2 or 3: arrays and groups, opened from their metadata.
 //
-// Nothing here reads a chunk. Metadata may be anything; every number in it is checked before it is
-// used, and unknown codecs, types and chunk grids are errors that name them.
+// Opening reads no chunk. Metadata is not trusted: every number is checked before it is used, and unknown codecs,
+// types and chunk grids are errors that name them.
 #pragma once
 
 #include <map>
@@ -18,25 +18,25 @@
 namespace penstock {
 
 struct ZarrArray {
-  std::string name;  // path below the node that was opened; empty: that is the array
+  std::string name;  // path below the opened node; empty: the node is the array
   ChunkedArrayPtr data;
-  std::vector<std::string> dimensions;  // v3 dimension_names, v2 _ARRAY_DIMENSIONS; empty: not named
+  std::vector<std::string> dimensions;  // v3 dimension_names or v2 _ARRAY_DIMENSIONS; empty: unnamed
   nlohmann::json attributes = nlohmann::json::object();
-  std::optional<std::string> time_unit;  // NumPy datetime64 or timedelta64, which are int64 here: "ns"
+  std::optional<std::string> time_unit;  // of NumPy datetime64 or timedelta64, which become int64: "ns"
   bool is_duration = false;              // timedelta64
-  std::optional<double> fill_value;      // v2, where it is a number: xarray keeps _FillValue there
-  std::uint64_t stored_bytes = 0;        // an upper bound where it is not known: the decoded size
+  std::optional<double> fill_value;  // v2 only, if it is a number: xarray stores _FillValue there
+  std::uint64_t stored_bytes = 0;  // if unknown, the decoded size as an upper bound
 };
 
-// Empty where the array has no such attribute, or one that is no text.
+// Empty if the array has no such attribute, or one that is not text.
 std::string text_attribute(const ZarrArray& array, const char* name);
 
 struct ZarrOpenOptions {
   MissingChunk missing = MissingChunk::kFillIfGone;
 };
 
-// What stands at a uri: an array, or a group. Of a group, the arrays directly or further below it
-// are known from consolidated metadata, else from listing (where the store can), else only by name.
+// The array or group at a uri. The arrays below a group are known from consolidated metadata, else from listing,
+// if the store can list, else only by name. Immutable after opening and thread-safe.
 class ZarrNode {
  public:
   static Result<ZarrNode> open(std::shared_ptr<const Store> store, const std::string& uri,
@@ -44,11 +44,11 @@ class ZarrNode {
 
   bool is_array() const;
   int version() const;  // 2 or 3
-  // Names of arrays, sorted; empty for an array, or where they cannot be listed.
+  // The names of the arrays, sorted; empty for an array, or if they cannot be listed.
   const std::vector<std::string>& arrays() const;
-  // Of an array: "". Fails with the nearest name where there is no such array.
+  // Opens an array; "" is the node itself. If there is no such array, the error suggests the nearest name.
   Result<ZarrArray> array(const std::string& name) const;
-  // Is its type one that is read? Also where the array is not, for other reasons.
+  // Whether the type of the array is supported, even if the array cannot be read for other reasons.
   Result<bool> has_readable_type(const std::string& name) const;
 
  private:
@@ -68,7 +68,7 @@ class ZarrNode {
   Result<Metadata> metadata_of(const std::string& name) const;
   Error no_such_array(const std::string& name) const;
 
-  std::shared_ptr<const Store> store_, chunk_store_;  // for metadata, for chunks
+  std::shared_ptr<const Store> store_, chunk_store_;  // the second one is for chunks only
   std::string uri_;
   ZarrOpenOptions options_;
   int version_ = 0;
@@ -77,7 +77,7 @@ class ZarrNode {
   std::map<std::string, Metadata> metadata_;  // consolidated, or that of this array
 };
 
-// Is there Zarr metadata at this uri? Looks for zarr.json, .zarray, .zgroup, .zmetadata.
+// Whether there is Zarr metadata at this uri: zarr.json, .zarray, .zgroup or .zmetadata.
 Result<bool> is_zarr(const Store& store, const std::string& uri);
 
 }  // namespace penstock

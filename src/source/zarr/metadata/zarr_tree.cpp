@@ -51,7 +51,7 @@ class TreeSearch {
   std::vector<std::string> names;
 
  private:
-  // Is the object there? It need not be well formed: whoever opens the array is told.
+  // Only checks that the object exists; opening the array reports errors in it.
   Result<bool> has(const std::string& key) const {
     const auto found = store_.stat(key);
     if (found) return true;

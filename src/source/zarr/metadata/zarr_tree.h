@@ -1,4 +1,4 @@
-// The arrays below a group whose metadata are not consolidated, found by listing.
+// Finds the arrays below a group without consolidated metadata by listing.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-// Names below `uri`, sorted; none where the store cannot list. Chunks are never listed: the search does
-// not go into arrays, nor deeper than 8 groups.
+// The names below `uri`, sorted; empty if the store cannot list. Chunks are never listed: the search enters
+// neither arrays nor more than 8 levels of groups.
 Result<std::vector<std::string>> list_zarr_arrays(const Store& store, const std::string& uri,
                                                   int zarr_version);
 

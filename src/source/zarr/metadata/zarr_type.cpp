@@ -22,13 +22,13 @@ constexpr TypeCode kCodes[] = {
 constexpr std::string_view kTimeUnits[] = {"Y",  "M",  "W",  "D",  "h",  "m",  "s",
                                            "ms", "us", "ns", "ps", "fs", "as", "generic"};
 
-constexpr std::string_view kWhatIsRead = "only numbers, bool and dates are";
+constexpr std::string_view kSupportedTypes = "only numbers, bool and dates are";
 
 bool is_time_unit(std::string_view unit) {
   return std::ranges::find(kTimeUnits, unit) != std::end(kTimeUnits);
 }
 
-// "[ns]" or "[10s]", the rest of "M8[ns]"; without it the unit is open.
+// Parses "[ns]" or "[10s]" at the end of "M8[ns]"; if it is absent, the unit is unknown.
 std::optional<std::string> bracketed_unit(std::string_view text) {
   if (text.empty()) return "generic";
   if (!text.starts_with('[') || !text.ends_with(']')) return std::nullopt;
@@ -69,7 +69,7 @@ Result<ZarrType> read_v2_type(const Json* dtype, const std::string& uri) {
   if (dtype == nullptr) return bad_metadata(ErrorCode::kCorrupt, "dtype is missing", uri);
   if (dtype->is_array())
     return bad_metadata(ErrorCode::kUnsupported,
-                        fmt::format("structured dtype {} is not read: {}", short_text(*dtype), kWhatIsRead),
+                        fmt::format("structured dtype {} is not read: {}", short_text(*dtype), kSupportedTypes),
                         uri);
   if (!dtype->is_string()) return bad_metadata(ErrorCode::kCorrupt, "dtype is no string", uri);
   const std::string& text = dtype->get_ref<const std::string&>();
@@ -78,7 +78,7 @@ Result<ZarrType> read_v2_type(const Json* dtype, const std::string& uri) {
     return bad_metadata(ErrorCode::kUnsupported,
                         "dtype " + short_text(*dtype) + ": Python objects are never read", uri);
   return bad_metadata(ErrorCode::kUnsupported,
-                      fmt::format("dtype {} is not read: {}", short_text(*dtype), kWhatIsRead), uri);
+                      fmt::format("dtype {} is not read: {}", short_text(*dtype), kSupportedTypes), uri);
 }
 
 Result<ZarrType> read_v3_type(const Json* data_type, const std::string& uri) {
@@ -87,7 +87,7 @@ Result<ZarrType> read_v3_type(const Json* data_type, const std::string& uri) {
   if (const auto dtype = dtype_named(named->name)) return ZarrType{{*dtype, false}, {}, false};
   if (named->name != "numpy.datetime64" && named->name != "numpy.timedelta64")
     return bad_metadata(ErrorCode::kUnsupported,
-                        fmt::format("data type {} is not read: {}", short_text(named->name), kWhatIsRead),
+                        fmt::format("data type {} is not read: {}", short_text(named->name), kSupportedTypes),
                         uri);
   const Json* unit = find_member(named->configuration, "unit");
   const Json* factor = find_member(named->configuration, "scale_factor");

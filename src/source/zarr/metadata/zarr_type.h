@@ -1,4 +1,4 @@
-// The element types of Zarr, by their names in versions 2 (NumPy's) and 3.
+// The element types of Zarr by their names in version 2 (those of NumPy) and version 3.
 #pragma once
 
 #include <optional>
@@ -12,16 +12,16 @@ namespace penstock {
 
 struct ZarrType {
   StoredType stored;
-  std::optional<std::string> time_unit;  // datetime64 and timedelta64, which are int64: "ns", "10s"
+  std::optional<std::string> time_unit;  // of datetime64 and timedelta64, which become int64: "ns", "10s"
   bool is_duration = false;              // timedelta64
 };
 
-// "<f4", "|b1", "M8[ns]", also without byte order ("i4", little-endian) and by name ("float32").
+// Parses "<f4", "|b1", "M8[ns]", also without byte order ("i4", little-endian) or by name ("float32").
 std::optional<ZarrType> numpy_type(std::string_view text);
 
-// `dtype` of .zarray.
+// Parses `dtype` of .zarray.
 Result<ZarrType> read_v2_type(const Json* dtype, const std::string& uri);
-// `data_type` of zarr.json: the byte order is the business of its codecs.
+// Parses `data_type` of zarr.json, whose byte order is given by its codecs.
 Result<ZarrType> read_v3_type(const Json* data_type, const std::string& uri);
 
 }  // namespace penstock

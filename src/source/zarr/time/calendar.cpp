@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kSecondsPerDay = 86'400;
 constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 
-// Farther years are refused: cftime's own limit is the 292,471 years that 64 bits of microseconds hold.
+// Later years are refused; the limit of cftime is the 292,471 years that 64 bits of microseconds can hold.
 constexpr std::int64_t kMaxYear = 1'000'000;
 
 struct CalendarName {
@@ -42,7 +42,7 @@ bool has_year_zero(Calendar calendar) {
   return calendar != Calendar::kStandard && calendar != Calendar::kJulian;
 }
 
-// Arithmetic wants a year zero: there, the year -1 of a calendar without one is 0.
+// Computes with a year zero: the year -1 of a calendar without one becomes 0.
 std::int64_t counted_year(Calendar calendar, std::int64_t year) {
   return year < 0 && !has_year_zero(calendar) ? year + 1 : year;
 }
@@ -51,7 +51,7 @@ std::int64_t named_year(Calendar calendar, std::int64_t counted) {
   return counted <= 0 && !has_year_zero(calendar) ? counted - 1 : counted;
 }
 
-// Is this month, and all before it, in the Julian part of the calendar? October 1582 begins there.
+// Whether the beginning of this month lies in the Julian part of the calendar, as that of October 1582 does.
 bool is_julian(Calendar calendar, std::int64_t counted, int month) {
   if (calendar == Calendar::kJulian) return true;
   return calendar == Calendar::kStandard && (counted < 1582 || (counted == 1582 && month <= 10));
@@ -75,14 +75,14 @@ int days_of_month(Calendar calendar, std::int64_t counted, int month) {
   return kDays[static_cast<std::size_t>(month - 1)];
 }
 
-// Days from the first day of the year to that of the month, as if 1582 had all its days.
+// The number of days from the beginning of the year to that of the month, as if 1582 were a complete year.
 std::int64_t days_before_month(Calendar calendar, std::int64_t counted, int month) {
   std::int64_t days = 0;
   for (int m = 1; m < month; ++m) days += days_of_month(calendar, counted, m);
   return days;
 }
 
-// The number of the first day of a month, of which the calendar need not be asked whether it exists.
+// The number of the first day of a month, without checking that the calendar has that day.
 std::int64_t first_day(Calendar calendar, std::int64_t counted, int month) {
   const std::int64_t in_year = days_before_month(calendar, counted, month);
   switch (calendar) {
@@ -91,9 +91,10 @@ std::int64_t first_day(Calendar calendar, std::int64_t counted, int month) {
     case Calendar::k360Day: return (counted - 1970) * 360 + in_year;
     default: break;
   }
-  const std::int64_t years = counted - 1;  // whole years since the year 1 began
+  const std::int64_t years = counted - 1;  // complete years since the beginning of year 1
   const std::int64_t days = years * 365 + floor_divide<std::int64_t>(years, 4) + in_year;
-  // 1970-01-01 is 719,162 Gregorian days after 0001-01-01, which is two days after the Julian one.
+  // In the Gregorian calendar, 1970-01-01 is 719,162 days after 0001-01-01. The Gregorian 0001-01-01 is two days
+  // after the Julian one.
   if (is_julian(calendar, counted, month)) return days - 719'164;
   return days - floor_divide<std::int64_t>(years, 100) + floor_divide<std::int64_t>(years, 400) - 719'162;
 }
@@ -189,7 +190,7 @@ double seconds_between(const Moment& from, const Moment& to) {
 
 std::optional<std::int64_t> nanoseconds_since_1970(const Moment& moment) {
   const __int128 total = nanoseconds_between({}, moment);
-  // The least number is numpy's NaT.
+  // The lowest number is numpy's NaT.
   if (total <= std::numeric_limits<std::int64_t>::min() || total > std::numeric_limits<std::int64_t>::max())
     return std::nullopt;
   return static_cast<std::int64_t>(total);

@@ -20,7 +20,7 @@ class DateReader {
   std::size_t digits() const {
     return static_cast<std::size_t>(std::ranges::find_if_not(rest_, is_digit) - rest_.begin());
   }
-  // Of one to `most` digits; nothing where there are none, or more.
+  // Reads a number of one to `most` digits; nullopt if there are none, or more.
   std::optional<int> number(std::size_t most) {
     const std::size_t count = digits();
     if (count == 0 || count > most || count > 8) return std::nullopt;
@@ -52,7 +52,7 @@ class DateReader {
   std::string_view rest_;
 };
 
-// What was written, not yet asked of a calendar.
+// The parts of a date as they were written, before the calendar checks them.
 struct WrittenDate {
   Date date;
   std::int64_t second_of_day = 0;
@@ -61,7 +61,7 @@ struct WrittenDate {
   DateResolution resolution = DateResolution::kYear;
 };
 
-// 19700101, or the year with its sign, then month and day.
+// Reads 19700101, or a year with its sign followed by month and day.
 bool read_day(DateReader& reader, WrittenDate& out) {
   const bool is_negative = reader.front() == '-';
   reader.skip("+-");
@@ -72,7 +72,7 @@ bool read_day(DateReader& reader, WrittenDate& out) {
     out.resolution = DateResolution::kDay;
     return !is_negative;
   }
-  const auto year = reader.number(5);  // six digits would be a month without its hyphen
+  const auto year = reader.number(5);  // six digits would be a year and month without a hyphen
   if (!year) return false;
   out.date.year = is_negative ? -*year : *year;
   if (!reader.skip("-")) return true;
@@ -118,7 +118,7 @@ bool read_time(DateReader& reader, WrittenDate& out) {
   return !reader.skip(".") || read_fraction(reader, out);
 }
 
-// "+01:00", "-0330", "+1", or "0:00", which udunits writes without a sign.
+// Reads "+01:00", "-0330", "+1", or "0:00", which udunits writes without a sign.
 bool read_zone(DateReader& reader, WrittenDate& out) {
   for (const std::string_view name : {"Z", "z", "UTC", "utc", "GMT"})
     if (reader.skip_text(name)) return true;

@@ -1,4 +1,4 @@
-// Dates as people write them.
+// Parses dates as people write them. Thread-safe.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-// The last part of a date that was written out.
+// The finest part of a date that was written out.
 enum class DateResolution : std::uint8_t {
   kYear,
   kMonth,
@@ -20,14 +20,14 @@ enum class DateResolution : std::uint8_t {
   kNanosecond,
 };
 
-// The moments that a date may mean: "2019-03" is a month, "2019-03-01T12:00" a minute.
+// The period that a date means: "2019-03" is a month, "2019-03-01T12:00" a minute.
 struct Period {
-  Moment begin, end;  // the end is the beginning of the next one
+  Moment begin, end;  // the end is the beginning of the next period
   DateResolution resolution = DateResolution::kYear;
 };
 
-// ISO 8601, and what cftime reads besides: numbers need no leading zeros ("1800-1-1 00:00:0.0"), a space may
-// stand for the T, years may be negative. A time zone ("Z", "UTC", "+01:00") is taken off. Fails where the
+// Accepts ISO 8601 and the extensions of cftime: numbers need no leading zeros ("1800-1-1 00:00:0.0"), a space may
+// replace the T, and years may be negative. A time zone ("Z", "UTC", "+01:00") is converted to UTC. Fails if the
 // calendar has no such day.
 Result<Period> parse_date(std::string_view text, Calendar calendar);
 

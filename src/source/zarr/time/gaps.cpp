@@ -31,7 +31,7 @@ WindowsInTime windows_without_gaps(std::int64_t count,
                                    const std::function<std::optional<Moment>(std::int64_t)>& moment_at,
                                    std::int64_t lowest, std::int64_t highest) {
   WindowsInTime found;
-  std::vector<double> steps;  // step k goes from entry k to k + 1, in seconds; NaN: unknown
+  std::vector<double> steps;  // step k is from entry k to k + 1, in seconds; NaN: unknown
   steps.reserve(static_cast<std::size_t>(std::max<std::int64_t>(count - 1, 0)));
   std::optional<Moment> before;
   for (std::int64_t k = 0; k < count; ++k) {
@@ -52,7 +52,7 @@ WindowsInTime windows_without_gaps(std::int64_t count,
     else
       ++found.not_increasing;
   }
-  std::int64_t whole_from = 0;  // no step is bad from this entry up to the last of the window
+  std::int64_t whole_from = 0;  // no step is bad from this entry to the last one of the window
   IndexRun run{0, 0, 1};
   for (std::int64_t last = highest - lowest; last < count; ++last) {
     for (std::int64_t k = last == highest - lowest ? 1 : last; k <= last; ++k)

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kBytesPerTime = 8;
 constexpr std::int64_t kNaT = std::numeric_limits<std::int64_t>::min();
 constexpr std::uint64_t kDecodedTimes =
-    0x74696d6573;  // tells the fingerprint from that of the stored numbers
+    0x74696d6573;  // distinguishes the fingerprint from that of the stored numbers
 
 class TimeArray final : public ChunkedArray {
  public:
@@ -39,12 +39,12 @@ class TimeArray final : public ChunkedArray {
   std::optional<ObjectRead> index_read(std::uint64_t chunk) const override {
     return stored_->index_read(chunk);
   }
-  Status keep_index(std::uint64_t chunk, Result<ObjectBytes> answer) const override {
-    return stored_->keep_index(chunk, std::move(answer));
+  Status add_index(std::uint64_t chunk, Result<ObjectBytes> answer) const override {
+    return stored_->add_index(chunk, std::move(answer));
   }
-  Result<ChunkPlace> place(std::uint64_t chunk) const override { return stored_->place(chunk); }
+  Result<ChunkLocation> location(std::uint64_t chunk) const override { return stored_->location(chunk); }
   Holder holder(std::uint64_t chunk) const override { return stored_->holder(chunk); }
-  void forget_index(std::uint64_t chunk) const override { stored_->forget_index(chunk); }
+  void discard_index(std::uint64_t chunk) const override { stored_->discard_index(chunk); }
   const Store& store() const override { return stored_->store(); }
   std::uint64_t fingerprint() const override { return mix64(stored_->fingerprint() ^ kDecodedTimes); }
 
@@ -60,8 +60,8 @@ class TimeArray final : public ChunkedArray {
   }
 
  private:
-  // Stored numbers are never wider than times. They are put at the end of the memory, so that each is read
-  // before a time is written over it.
+  // Stored numbers are never wider than times. They are placed at the end of the memory, so that each is read
+  // before a time overwrites it.
   MutableBytes stored_part(std::uint64_t chunk, MutableBytes out) const {
     return out.last(stored_->chunk_bytes(chunk));
   }
@@ -101,7 +101,7 @@ class TimeArray final : public ChunkedArray {
     return moment ? nanoseconds_since_1970(*moment) : std::nullopt;
   }
 
-  // Chunks at the far edges reach beyond the array, and what stands there means nothing.
+  // Chunks at the far edges extend beyond the array, and the elements there have no meaning.
   bool is_inside(std::uint64_t chunk, std::int64_t byte) const {
     const Shape strides = chunk_strides(chunk);
     std::uint64_t rest = chunk;

@@ -6,8 +6,8 @@
 
 namespace penstock {
 
-// The array whose chunks are those of `array` with every time decoded; missing times are NaT. Fails where the
-// calendar is none that datetime64 has. A time that nanoseconds cannot hold is an error of its chunk.
+// Wraps `array`: its chunks are the same with every time decoded, where missing times are NaT. Fails if datetime64
+// does not have the calendar. A time outside the range of nanoseconds is an error of its chunk.
 Result<ChunkedArrayPtr> make_time_array(ChunkedArrayPtr array, const TimeCoding& coding);
 
 }  // namespace penstock

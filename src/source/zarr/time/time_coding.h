@@ -1,4 +1,4 @@
-// How the stored numbers of an array mean times: a NumPy datetime64, or numbers with CF units.
+// How the stored numbers of an array represent times: as a NumPy datetime64, or as numbers with CF units.
 #pragma once
 
 #include <memory>
@@ -15,24 +15,24 @@ namespace penstock {
 struct TimeCoding {
   TimeUnits units;
   TimeUnits::Fractions fractions = TimeUnits::Fractions::kTruncateToNanoseconds;
-  // scale_factor, add_offset and the marks of missing values, which come before the units; null: none.
+  // scale_factor, add_offset and missing-value marks, which are applied before the units; null: none.
   std::shared_ptr<const ValueCoding> packing;
-  // Stored integers without a scale keep all their digits.
+  // Stored integers without a scale are decoded exactly.
   bool counts_are_integers = false;
 
-  // A stored number: exact where counts_are_integers. `is_missing` tells NaN, NaT and marks from times that
-  // are too far away: neither has a moment.
+  // Decodes a stored number, exactly if counts_are_integers. Neither missing values nor times out of range have
+  // a moment; `is_missing` is true for NaN, NaT and marks only.
   std::optional<Moment> decode(std::int64_t stored) const;
   std::optional<Moment> decode(double stored) const;
   bool is_missing(std::int64_t stored) const;
   bool is_missing(double stored) const;
 };
 
-// Does the array say that it holds dates? Whether they can be decoded is another question.
+// Whether the array claims to hold dates, even if they cannot be decoded.
 bool claims_times(const ZarrArray& array);
 
-// Nothing where the array holds no times: a message in `why_not` says what its units lack where they only
-// look like times (an unknown calendar, "months since").
+// nullopt: the array holds no times. If its units only look like times (an unknown calendar, "months since"),
+// `why_not` explains what is wrong with them.
 Result<std::optional<TimeCoding>> time_coding_of(const ZarrArray& array, std::string* why_not = nullptr);
 
 }  // namespace penstock

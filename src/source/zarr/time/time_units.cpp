@@ -59,7 +59,7 @@ constexpr std::array kNumpyUnits{
     Unit{"m", kMinute},  Unit{"h", kHour},         Unit{"D", kDay},          Unit{"W", 7 * kDay},
 };
 
-// Of "hours since 1900-1-1 00:00": the parts before and after "since", which stands alone.
+// Splits "hours since 1900-1-1 00:00" at the separate word "since".
 struct UnitsText {
   std::string unit;
   std::string_view since;
@@ -95,8 +95,8 @@ Result<std::int64_t> unit_nanoseconds(const std::string& unit, Calendar calendar
                           unit.substr(0, 60)));
 }
 
-// Does 1970 plus so many nanoseconds fit 64 bits of microseconds, as cftime asks of every time?
-bool is_near(__int128 nanoseconds) {
+// Whether 1970 plus this many nanoseconds fits 64 bits of microseconds, which is the range of cftime.
+bool is_in_range(__int128 nanoseconds) {
   constexpr __int128 kMax = static_cast<__int128>(std::numeric_limits<std::int64_t>::max()) * kMicrosecond;
   return nanoseconds <= kMax && nanoseconds >= -kMax;
 }
@@ -110,7 +110,7 @@ bool fits_numpy(__int128 nanoseconds) {
 
 std::optional<Moment> TimeUnits::decode(std::int64_t count) const {
   const __int128 passed = static_cast<__int128>(count) * nanoseconds;
-  if (!is_near(passed) || !is_near(nanoseconds_between({}, since) + passed)) return std::nullopt;
+  if (!is_in_range(passed) || !is_in_range(nanoseconds_between({}, since) + passed)) return std::nullopt;
   return add_nanoseconds(since, passed);
 }
 
@@ -127,12 +127,12 @@ TimeUnits::Fractions TimeUnits::fractions_for(double least, double most) const {
 }
 
 std::optional<Moment> TimeUnits::decode(double count, Fractions fractions) const {
-  constexpr double kMaxPassed = 9.2e18;  // microseconds, which is less than 64 bits hold
+  constexpr double kMaxPassed = 9.2e18;  // microseconds, slightly less than 64 bits hold
   if (!(std::abs(count) * (static_cast<double>(nanoseconds) / kMicrosecond) < kMaxPassed)) return std::nullopt;
   if (fractions == Fractions::kTruncateToNanoseconds || nanoseconds < kMicrosecond)
     return add_nanoseconds(since, static_cast<__int128>(count * static_cast<double>(nanoseconds)));
-  // cftime computes in the longest floating point type, and moves times that are a microsecond off a
-  // whole second there if that is nearer than the next microsecond.
+  // cftime computes in long double and moves a time that is a microsecond off a full second there, if that is
+  // nearer than the next microsecond.
   const long double passed = static_cast<long double>(count) * static_cast<long double>(nanoseconds / kMicrosecond);
   auto microseconds = static_cast<std::int64_t>(std::rint(passed));
   if (nanoseconds >= kSecond) {
@@ -141,7 +141,7 @@ std::optional<Moment> TimeUnits::decode(double count, Fractions fractions) const
     if (of_second == 999'999) microseconds = static_cast<std::int64_t>(std::ceil(passed));
   }
   const __int128 whole = static_cast<__int128>(microseconds) * kMicrosecond;
-  if (!is_near(nanoseconds_between({}, since) + whole)) return std::nullopt;
+  if (!is_in_range(nanoseconds_between({}, since) + whole)) return std::nullopt;
   return add_nanoseconds(since, whole);
 }
 

@@ -33,7 +33,7 @@ TEST(ScanFolder, finds_images_sorted_by_folder_then_name_and_leaves_out_hidden_o
   EXPECT_EQ(paths_of(*index),
             (std::vector<std::string>{"top.png", "a/x.png", "a-1/y.webp", "b/10.jpeg", "b/2.JPG"}));
   EXPECT_EQ(index->files[1].size, 7u);
-  EXPECT_FALSE(index->was_kept);
+  EXPECT_FALSE(index->was_saved);
 }
 
 TEST(ScanFolder, counts_what_it_leaves_out_by_ending) {
@@ -113,7 +113,7 @@ TEST(SavedIndex, goes_to_bytes_and_back) {
   ASSERT_TRUE(back) << back.error().describe();
   EXPECT_EQ(paths_of(*back), paths_of(index));
   EXPECT_EQ(back->files[0].modified_ns, -5);
-  EXPECT_TRUE(back->was_kept);
+  EXPECT_TRUE(back->was_saved);
   EXPECT_FALSE(parse_index(bytes, "elsewhere")) << "an index of another folder";
 }
 

@@ -62,16 +62,16 @@ TEST(NpyVolume, chunks_cover_the_file_without_gap_and_the_last_ones_are_shorter)
   EXPECT_EQ(array->chunk_bytes(0), 163u * 1600);
   EXPECT_EQ(array->chunk_bytes(1), 137u * 1600);
   EXPECT_EQ(array->chunk_strides(1), (Shape{137 * 1600, 1600, 4}));
-  std::uint64_t end = array->place(0)->read.range.offset;
+  std::uint64_t end = array->location(0)->read.range.offset;
   EXPECT_EQ(end % 64, 0u);
   for (std::uint64_t chunk = 0; chunk < array->chunks(); ++chunk) {
-    const auto place = array->place(chunk);
+    const auto place = array->location(chunk);
     EXPECT_EQ(place->read.range.offset, end);
     EXPECT_EQ(place->read.range.length, array->chunk_bytes(chunk));
     EXPECT_TRUE(place->read.version);
     end += place->read.range.length;
   }
-  EXPECT_EQ(end, array->place(0)->read.version->size);
+  EXPECT_EQ(end, array->location(0)->read.version->size);
 }
 
 TEST(NpyVolume, fortran_order_is_seen_through) {

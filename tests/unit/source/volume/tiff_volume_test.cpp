@@ -78,7 +78,7 @@ TEST(TiffVolume, single_pages_of_several_files_follow_each_other) {
   const auto array = open_tiff_volume(store, "a", {"a/0.tif", "a/1.tif"});
   ASSERT_TRUE(array) << array.error().describe();
   EXPECT_EQ(*read_whole(**array), expected_of("uint16").bytes);
-  EXPECT_EQ((*array)->place(1)->read.key, "a/1.tif");
+  EXPECT_EQ((*array)->location(1)->read.key, "a/1.tif");
 
   const auto no_tiff = open_tiff_volume(store, "a", {"a/0.tif", "a/2.tif"});
   EXPECT_EQ(no_tiff.error().code, ErrorCode::kCorrupt);
@@ -118,7 +118,7 @@ TEST(TiffVolume, strips_that_stand_together_become_stretches_of_a_quarter_mebiby
   EXPECT_EQ((*array)->grid(), (Shape{2, 8, 1}));
   EXPECT_EQ((*array)->chunk_bytes(7), 83u * 2000);
   EXPECT_EQ((*array)->chunk_strides(7), (Shape{83 * 2000, 2000, 2}));
-  EXPECT_EQ((*array)->place(9)->read.range, (ByteRange{first + 2'000'000 + 131 * 2000, 131 * 2000}));
+  EXPECT_EQ((*array)->location(9)->read.range, (ByteRange{first + 2'000'000 + 131 * 2000, 131 * 2000}));
   EXPECT_TRUE((*array)->is_plain());
 }
 
@@ -134,7 +134,7 @@ TEST(TiffVolume, strips_apart_are_read_one_by_one_and_sparse_ones_are_zeros) {
   const auto array = open_bytes(maker.file());
   ASSERT_TRUE(array) << array.error().describe();
   EXPECT_EQ((*array)->chunk_shape(), (Shape{1, 1, 4}));
-  EXPECT_TRUE((*array)->place(1)->is_missing);
+  EXPECT_TRUE((*array)->location(1)->is_missing);
   const auto whole = read_whole(**array);
   ASSERT_TRUE(whole);
   const std::vector<int> expected = {1, 2, 3, 4, 0, 0, 0, 0, 5, 6, 7, 8};
@@ -147,7 +147,7 @@ TEST(TiffVolume, damage_in_a_strip_is_an_error_with_its_place) {
   for (const std::string& name : golden_names("adobe")) {
     auto bytes = file_bytes(golden(name));
     const auto array = *open_bytes(bytes);
-    const auto place = array->place(1)->read;
+    const auto place = array->location(1)->read;
     bytes[place.range.offset + place.range.length / 2] ^= std::byte{16};
     const auto chunk = read_chunk(**open_bytes(bytes), 1);
     ASSERT_FALSE(chunk) << name;

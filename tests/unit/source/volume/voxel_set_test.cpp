@@ -10,7 +10,7 @@
 
 #include "source/volume/label_scan.h"
 #include "source/volume/npy_volume.h"
-#include "source/patches/foreground_places.h"
+#include "source/patches/foreground_positions.h"
 #include "store/memory_store.h"
 #include "support/make_npy.h"
 
@@ -64,8 +64,8 @@ class TestLabels final : public ChunkedArray {
   }
   std::size_t chunk_bytes(std::uint64_t) const override { return element_count(chunk_shape()) * 2; }
   bool swap_bytes() const override { return false; }
-  Result<ChunkPlace> place(std::uint64_t chunk) const override {
-    return ChunkPlace{{std::to_string(chunk), {}, chunk_bytes(chunk), {}}};
+  Result<ChunkLocation> location(std::uint64_t chunk) const override {
+    return ChunkLocation{{std::to_string(chunk), {}, chunk_bytes(chunk), {}}};
   }
   Status decode(std::uint64_t, ConstBytes encoded, MutableBytes out, CodecWorker&) const override {
     if (fails) return fail(ErrorCode::kCorrupt, "bad chunk", {uri(), 0, 0, -1});

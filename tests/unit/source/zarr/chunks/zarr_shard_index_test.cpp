@@ -117,25 +117,25 @@ TEST(ShardIndexCache, forgets_what_was_used_longest_ago) {
   };
   const std::size_t each = shard()->size_bytes();
   ShardIndexCache cache(3 * each);
-  for (std::uint64_t i = 0; i < 3; ++i) cache.keep({0, i}, shard());
+  for (std::uint64_t i = 0; i < 3; ++i) cache.insert({0, i}, shard());
   EXPECT_TRUE(cache.find({0, 0}));
-  cache.keep({1, 0}, shard());
+  cache.insert({1, 0}, shard());
   EXPECT_EQ(cache.held_bytes(), 3 * each);
   EXPECT_TRUE(cache.find({0, 0}));
   EXPECT_FALSE(cache.find({0, 1}));
   EXPECT_TRUE(cache.find({1, 0}));
-  cache.keep({1, 0}, shard());
+  cache.insert({1, 0}, shard());
   EXPECT_EQ(cache.held_bytes(), 3 * each) << "instead of the one before";
-  cache.forget({1, 0});
-  cache.forget({1, 0});
+  cache.erase({1, 0});
+  cache.erase({1, 0});
   EXPECT_FALSE(cache.find({1, 0}));
   EXPECT_EQ(cache.held_bytes(), 2 * each);
 }
 
 TEST(ShardIndexCache, keeps_the_newest_whatever_its_size) {
   ShardIndexCache cache(1);
-  cache.keep({0, 0}, std::make_shared<const KnownShard>());
-  cache.keep({0, 1}, std::make_shared<const KnownShard>());
+  cache.insert({0, 0}, std::make_shared<const KnownShard>());
+  cache.insert({0, 1}, std::make_shared<const KnownShard>());
   EXPECT_FALSE(cache.find({0, 0}));
   EXPECT_TRUE(cache.find({0, 1}));
 }

@@ -77,7 +77,7 @@ std::string read_text(const Opened& opened, const ObjectRead& read) {
 
 // The stored bytes of a chunk; "missing", or what went wrong.
 std::string chunk_text(const Opened& opened, std::uint64_t chunk) {
-  const auto place = opened.array->place(chunk);
+  const auto place = opened.array->location(chunk);
   if (!place) return place.error().describe();
   return place->is_missing ? "missing" : read_text(opened, place->read);
 }
@@ -110,7 +110,7 @@ TEST(ZarrShards, chunks_are_those_within_the_shards) {
     EXPECT_EQ(chunk_text(opened, 11), "gggg");
     // Five chunks, and the indexes of three shards, one of them missing.
     EXPECT_EQ(opened.store->reads, 5 + 3);
-    EXPECT_EQ(array.place(12).error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(array.location(12).error().code, ErrorCode::kInvalidArgument);
   }
 }
 
@@ -127,12 +127,12 @@ TEST(ZarrShards, indexes_can_be_read_by_others) {
     memory.resize(size);
     return MutableBytes(memory);
   };
-  ASSERT_TRUE(opened.array->keep_index(4, opened.store->read(*index, room)));
+  ASSERT_TRUE(opened.array->add_index(4, opened.store->read(*index, room)));
   EXPECT_FALSE(opened.array->index_read(4));
   EXPECT_FALSE(opened.array->index_read(0)) << "the same shard";
   EXPECT_TRUE(opened.array->index_read(2));
   const int reads = opened.store->reads;
-  const auto place = opened.array->place(4);
+  const auto place = opened.array->location(4);
   ASSERT_TRUE(place);
   EXPECT_EQ(opened.store->reads, reads);
   EXPECT_EQ(place->read.range, (ByteRange{8, 4, false}));
@@ -140,18 +140,18 @@ TEST(ZarrShards, indexes_can_be_read_by_others) {
   EXPECT_EQ(place->read.version, *opened.store->stat(place->read.key));
   EXPECT_EQ(place->read.version->size, 12u + 68);
   // Late answers change nothing, whatever they are.
-  EXPECT_TRUE(opened.array->keep_index(4, fail(ErrorCode::kIo, "late")));
+  EXPECT_TRUE(opened.array->add_index(4, fail(ErrorCode::kIo, "late")));
   EXPECT_EQ(chunk_text(opened, 0), "aaaa");
 }
 
 TEST(ZarrShards, a_missing_shard_is_an_answer_and_other_failures_are_not) {
   const Opened opened = open_letters(letters(sharding("[2, 2]", kLittle)));
-  const auto failed = opened.array->keep_index(0, fail(ErrorCode::kIo, "broken"));
+  const auto failed = opened.array->add_index(0, fail(ErrorCode::kIo, "broken"));
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, ErrorCode::kIo);
   EXPECT_EQ(failed.error().where.uri, "z/c/0/0");
   EXPECT_TRUE(opened.array->index_read(0));
-  ASSERT_TRUE(opened.array->keep_index(0, fail(ErrorCode::kNotFound, "none")));
+  ASSERT_TRUE(opened.array->add_index(0, fail(ErrorCode::kNotFound, "none")));
   EXPECT_FALSE(opened.array->index_read(1));
   EXPECT_EQ(chunk_text(opened, 1), "missing");
   EXPECT_EQ(opened.store->reads, 0);
@@ -163,7 +163,7 @@ TEST(ZarrShards, a_shard_that_changed_is_noticed_and_read_anew) {
   EXPECT_EQ(chunk_text(opened, 0), "aaaa");
   opened.store->objects->put("z/c/0/0", make_shard(texts({"AAAA", "BBBB", "CCCC", ""})));
   EXPECT_THAT(chunk_text(opened, 1), HasSubstr("changed"));
-  opened.array->forget_index(1);
+  opened.array->discard_index(1);
   EXPECT_EQ(chunk_text(opened, 1), "BBBB");
   EXPECT_EQ(chunk_text(opened, 3), "CCCC");
 }
@@ -175,7 +175,7 @@ TEST(ZarrShards, damaged_indexes_are_errors_that_name_the_shard) {
   opened.store->objects->put("z/c/0/0", shard);
   EXPECT_EQ(chunk_text(opened, 0), "shard index: wrong checksum: z/c/0/0 @ 8+68");
   opened.store->objects->put("z/c/0/0", bytes_of("short"));
-  EXPECT_EQ(opened.array->place(0).error().code, ErrorCode::kTruncated);
+  EXPECT_EQ(opened.array->location(0).error().code, ErrorCode::kTruncated);
   auto wrong = bytes_of("aaaabbbb");
   const auto index = make_index({{0, 4}, {4, 3}, kEmptyEntry, kEmptyEntry});
   wrong.insert(wrong.end(), index.begin(), index.end());
@@ -220,21 +220,21 @@ TEST(ZarrShards, shards_in_shards_are_read_step_by_step) {
   ASSERT_TRUE(outer_read);
   EXPECT_FALSE(outer_read->version);
   const auto outer_answer = opened.store->objects->read(*outer_read, room);
-  ASSERT_TRUE(opened.array->keep_index(6, outer_answer));
+  ASSERT_TRUE(opened.array->add_index(6, outer_answer));
   const auto inner_read = opened.array->index_read(6);
   ASSERT_TRUE(inner_read);
   EXPECT_EQ(inner_read->range, (ByteRange{inner.size() + 6, 68, false}));
   EXPECT_EQ(inner_read->version, outer_answer->version);
   EXPECT_EQ(inner_read->version->size, shard.size());
-  EXPECT_TRUE(opened.array->keep_index(6, outer_answer)) << "late: another thread has kept it";
+  EXPECT_TRUE(opened.array->add_index(6, outer_answer)) << "late: another thread has kept it";
   EXPECT_TRUE(opened.array->index_read(6));
-  ASSERT_TRUE(opened.array->keep_index(6, opened.store->objects->read(*inner_read, room)));
+  ASSERT_TRUE(opened.array->add_index(6, opened.store->objects->read(*inner_read, room)));
   EXPECT_FALSE(opened.array->index_read(6));
   EXPECT_EQ(chunk_text(opened, 6 + 2), "cc");
   EXPECT_EQ(opened.store->reads, 1);
   // Gone since: the inner index cannot be said to be missing.
   ASSERT_TRUE(opened.array->index_read(0));
-  EXPECT_EQ(opened.array->keep_index(0, fail(ErrorCode::kNotFound, "")).error().code, ErrorCode::kChanged);
+  EXPECT_EQ(opened.array->add_index(0, fail(ErrorCode::kNotFound, "")).error().code, ErrorCode::kChanged);
 }
 
 TEST(ZarrShards, an_inner_shard_too_short_for_its_index_is_an_error) {
@@ -321,7 +321,7 @@ TEST(ZarrShards, many_threads_may_ask) {
       threads.emplace_back([&, t] {
         for (std::uint64_t i = 0; i < 2048; ++i) {
           const std::uint64_t chunk = (i * 61 + t * 7) % 2048;
-          if (t == 0 && i % 5 == 0) opened.array->forget_index(chunk);
+          if (t == 0 && i % 5 == 0) opened.array->discard_index(chunk);
           if (t % 2 == 0) {
             while (const auto read = opened.array->index_read(chunk)) {
               std::vector<std::byte> memory;
@@ -329,7 +329,7 @@ TEST(ZarrShards, many_threads_may_ask) {
                 memory.resize(size);
                 return MutableBytes(memory);
               });
-              if (!opened.array->keep_index(chunk, std::move(answer))) ++wrong;
+              if (!opened.array->add_index(chunk, std::move(answer))) ++wrong;
             }
           }
           const bool missing = (chunk / 64) / 2 == 3 || chunk % 4 == 1;

@@ -102,7 +102,7 @@ TEST(ZarrMetadata, other_types_are_refused_by_name) {
 
 TEST(ZarrMetadata, keys_of_chunks) {
   const auto key = [](const Result<ZarrArray>& array, std::uint64_t chunk = 5) {
-    return array ? array->data->place(chunk)->read.key : array.error().describe();
+    return array ? array->data->location(chunk)->read.key : array.error().describe();
   };
   EXPECT_EQ(key(open_v2()), "z/1.2");
   EXPECT_EQ(key(open_v2({{"dimension_separator", "\"/\""}})), "z/1/2");

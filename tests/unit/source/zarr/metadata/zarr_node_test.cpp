@@ -232,13 +232,13 @@ TEST(ZarrNode, a_million_million_chunks_cost_nothing) {
   const auto v2 = open_v2({{"shape", "[1000000000, 1000]"}, {"chunks", "[1, 1]"}});
   ASSERT_TRUE(v2) << v2.error().describe();
   EXPECT_EQ(v2->data->chunks(), 1'000'000'000'000u);
-  EXPECT_EQ(v2->data->place(999'999'999'999)->read.key, "z/999999999.999");
+  EXPECT_EQ(v2->data->location(999'999'999'999)->read.key, "z/999999999.999");
   const auto v3 =
       open_v3({{"shape", "[1000000000000, 1]"},
                {"chunk_grid", R"({"name": "regular", "configuration": {"chunk_shape": [1, 1]}})"}});
   ASSERT_TRUE(v3) << v3.error().describe();
-  EXPECT_EQ(v3->data->place(999'999'999'999)->read.key, "z/c/999999999999/0");
-  EXPECT_EQ(v3->data->place(1'000'000'000'000).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(v3->data->location(999'999'999'999)->read.key, "z/c/999999999999/0");
+  EXPECT_EQ(v3->data->location(1'000'000'000'000).error().code, ErrorCode::kInvalidArgument);
 }
 
 }  // namespace

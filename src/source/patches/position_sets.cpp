@@ -1,4 +1,4 @@
-#include "source/patches/place_sets.h"
+#include "source/patches/position_sets.h"
 
 #include <fmt/format.h>
 
@@ -9,16 +9,16 @@
 #include "base/memory/opening_memory.h"
 #include "penstock/interruption.h"
 #include "source/volume/label_scan.h"
-#include "source/patches/foreground_places.h"
+#include "source/patches/foreground_positions.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kAskEvery = 1 << 16;  // places of a grid
+constexpr std::uint64_t kPositionsPerStopCheck = 1 << 16;  // positions of a grid between two checks for a stop
 
-class PlaceFinder {
+class PositionFinder {
  public:
-  PlaceFinder(const PatchVolumes& volumes, const PatchOptions& options)
+  PositionFinder(const PatchVolumes& volumes, const PatchOptions& options)
       : volumes_(volumes),
         options_(options) {
     scan_.axes = static_cast<int>(volumes.patch().size());
@@ -30,8 +30,8 @@ class PlaceFinder {
       };
   }
 
-  Result<std::vector<PlaceSet>> sets_to_draw_from() {
-    std::vector<PlaceSet> sets;
+  Result<std::vector<PositionSet>> sets_to_draw_from() {
+    std::vector<PositionSet> sets;
     for (std::size_t number = 0; number < volumes_.volumes().size(); ++number) {
       auto allowed = allowed_centres(volumes_.volumes()[number]);
       if (!allowed) return std::unexpected(std::move(allowed).error());
@@ -44,30 +44,30 @@ class PlaceFinder {
     return sets;
   }
 
-  Result<std::vector<std::vector<std::uint64_t>>> places_in_masks() {
-    std::vector<std::vector<std::uint64_t>> kept;
+  Result<std::vector<std::vector<std::uint64_t>>> positions_in_masks() {
+    std::vector<std::vector<std::uint64_t>> selected;
     std::uint64_t all = 0;
     for (const PatchVolume& volume : volumes_.volumes()) {
       const auto mask = voxels_not_zero(*volume.mask, memory_, scan_);
       if (!mask) return std::unexpected(mask.error());
-      std::vector<std::uint64_t>& mine = kept.emplace_back();
-      for (std::uint64_t place = 0; place < volume.grid.size(); ++place) {
-        if (place % kAskEvery == 0 && !goes_on())
+      std::vector<std::uint64_t>& mine = selected.emplace_back();
+      for (std::uint64_t position = 0; position < volume.grid.size(); ++position) {
+        if (position % kPositionsPerStopCheck == 0 && !goes_on())
           return fail(ErrorCode::kStopped, "looking for patches in the mask was stopped",
                       {volume.mask->uri(), -1, -1, -1});
-        if (mask->count(volume.grid.origin(place), volumes_.patch()) == 0) continue;
-        if (++all > kMaxPlacesListed)
+        if (mask->count(volume.grid.origin(position), volumes_.patch()) == 0) continue;
+        if (++all > kMaxPositionsListed)
           return fail(ErrorCode::kTooLarge,
-                      fmt::format("more than {} patches in the mask", kMaxPlacesListed),
+                      fmt::format("more than {} patches in the mask", kMaxPositionsListed),
                       {volume.mask->uri(), -1, -1, -1});
-        mine.push_back(place);
+        mine.push_back(position);
       }
       memory_.give_back(mask->bytes());
     }
     if (all == 0)
       return fail(ErrorCode::kNotFound, "the mask is 0 wherever patches may lie",
                   {volumes_.volumes().front().mask->uri(), -1, -1, -1});
-    return kept;
+    return selected;
   }
 
  private:
@@ -76,7 +76,7 @@ class PlaceFinder {
   }
   const ChunkedArray& label_of(const PatchVolume& volume) const { return *volumes_.arrays()[volume.label]; }
 
-  // By mask and minimum of foreground; nothing where neither is given.
+  // The positions that the mask and the minimum of foreground allow; nullopt if neither is given.
   Result<std::optional<VoxelSet>> allowed_centres(const PatchVolume& volume) {
     std::optional<VoxelSet> allowed;
     if (volume.mask) {
@@ -116,7 +116,7 @@ class PlaceFinder {
   }
 
   Status add_classes(std::size_t number, const std::optional<VoxelSet>& allowed,
-                     std::vector<PlaceSet>& sets) {
+                     std::vector<PositionSet>& sets) {
     const ChunkedArray& labels = label_of(volumes_.volumes()[number]);
     std::vector<std::int64_t> values;
     for (const auto& [value, weight] : options_.class_weights) values.push_back(value);
@@ -133,20 +133,21 @@ class PlaceFinder {
   const PatchVolumes& volumes_;
   const PatchOptions& options_;
   LabelScanOptions scan_;
-  // A small file may claim a volume of any size: half of the memory for opening, too.
+  // A small file may claim a volume of any size, so the sets are also limited to half of the memory budget of
+  // opening.
   SetMemory memory_{std::min(kMaxSetBytes, OpeningMemory::at_most(UINT64_MAX) / 2)};
   std::uint64_t chunks_done_ = 0;
 };
 
 }  // namespace
 
-Result<std::vector<PlaceSet>> find_place_sets(const PatchVolumes& volumes, const PatchOptions& options) {
-  return PlaceFinder(volumes, options).sets_to_draw_from();
+Result<std::vector<PositionSet>> find_position_sets(const PatchVolumes& volumes, const PatchOptions& options) {
+  return PositionFinder(volumes, options).sets_to_draw_from();
 }
 
-Result<std::vector<std::vector<std::uint64_t>>> grid_places_in_masks(const PatchVolumes& volumes,
+Result<std::vector<std::vector<std::uint64_t>>> grid_positions_in_masks(const PatchVolumes& volumes,
                                                                      const PatchOptions& options) {
-  return PlaceFinder(volumes, options).places_in_masks();
+  return PositionFinder(volumes, options).positions_in_masks();
 }
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-#include "source/patches/foreground_places.h"
+#include "source/patches/foreground_positions.h"
 
 #include <algorithm>
 #include <atomic>
@@ -16,15 +16,15 @@ using Mask = VoxelSet::Mask;
 
 constexpr std::int64_t kMaxTileEdge = 128;
 
-// The origins of a tile, padded to three axes.
+// A tile of neighbouring origins, padded to three axes.
 struct Tile {
-  Axes first_block, last_block;  // of centres, the last one included
-  Axes origin, count;            // of origins; count 0: none
+  Axes first_block, last_block;  // blocks of the centres; the last one is included
+  Axes origin, count;  // of the origins; a count of 0 means that there are none
 };
 
-class ForegroundPlaces {
+class ForegroundPositions {
  public:
-  ForegroundPlaces(const VoxelSet& labels, const ForegroundRule& rule, VoxelSet& out, SetMemory& memory,
+  ForegroundPositions(const VoxelSet& labels, const ForegroundRule& rule, VoxelSet& out, SetMemory& memory,
                    const std::string& uri)
       : labels_(labels),
         rule_(rule),
@@ -56,7 +56,7 @@ class ForegroundPlaces {
   }
 
  private:
-  // Each tile has blocks of its own, so threads do not meet.
+  // Each tile has its own blocks, so threads never write to the same block.
   void work(bool asks) {
     const auto all = static_cast<std::uint64_t>(tiles_[0] * tiles_[1] * tiles_[2]);
     for (std::uint64_t number = next_++; number < all && !stop_; number = next_++) {
@@ -95,8 +95,8 @@ class ForegroundPlaces {
     Axes reach{}, core_origin{}, core{};
     for (std::size_t d = 0; d < 3; ++d) {
       if (tile.count[d] <= 0) return {};
-      reach[d] = tile.count[d] - 1 + patch_[d];             // the voxels of any patch of the tile
-      core_origin[d] = tile.origin[d] + tile.count[d] - 1;  // the voxels of every patch of it
+      reach[d] = tile.count[d] - 1 + patch_[d];  // the voxels that any patch of the tile covers
+      core_origin[d] = tile.origin[d] + tile.count[d] - 1;  // the voxels that every patch of the tile covers
       core[d] = patch_[d] - tile.count[d] + 1;
     }
     if (foreground_in(tile.origin, reach) < rule_.least) return {};
@@ -111,22 +111,22 @@ class ForegroundPlaces {
     return bits.add_to_set();
   }
 
-  // The places of one tile as bits of the blocks that their centres lie in.
+  // The positions of one tile, as bits of the blocks that contain their centres.
   class Bits {
    public:
-    Bits(ForegroundPlaces& places, const Tile& tile) : places_(places), tile_(tile) {
+    Bits(ForegroundPositions& positions, const Tile& tile) : positions_(positions), tile_(tile) {
       std::size_t blocks = 1;
       for (std::size_t d = 0; d < 3; ++d) {
         blocks_[d] = tile.last_block[d] - tile.first_block[d] + 1;
         blocks *= static_cast<std::size_t>(blocks_[d]);
         shift_[d] =
-            tile.origin[d] + places.patch_[d] / 2 - tile.first_block[d] * places.out_.block_shape()[d];
+            tile.origin[d] + positions.patch_[d] / 2 - tile.first_block[d] * positions.out_.block_shape()[d];
       }
       masks_.resize(blocks);
     }
 
     void set(std::int64_t i, std::int64_t j, std::int64_t k) {
-      const Axes& edge = places_.out_.block_shape();
+      const Axes& edge = positions_.out_.block_shape();
       const Axes at = {shift_[0] + i, shift_[1] + j, shift_[2] + k};
       const auto block = static_cast<std::size_t>(
           (at[0] / edge[0] * blocks_[1] + at[1] / edge[1]) * blocks_[2] + at[2] / edge[2]);
@@ -141,20 +141,20 @@ class ForegroundPlaces {
         for (std::int64_t j = 0; j < blocks_[1]; ++j)
           for (std::int64_t k = 0; k < blocks_[2]; ++k) {
             const Axes block = {tile_.first_block[0] + i, tile_.first_block[1] + j, tile_.first_block[2] + k};
-            PENSTOCK_CHECK(places_.out_.add(block, masks_[number++], places_.memory_, places_.uri_));
+            PENSTOCK_CHECK(positions_.out_.add(block, masks_[number++], positions_.memory_, positions_.uri_));
           }
       return {};
     }
 
    private:
-    ForegroundPlaces& places_;
+    ForegroundPositions& positions_;
     const Tile& tile_;
     Axes blocks_{}, shift_{};
     std::vector<Mask> masks_;
   };
 
-  // `columns` holds sums along the first axis of a patch, `strip` of these along the second, `sum` of those
-  // along the third.
+  // `columns` holds sums along the first axis of a patch, `strip` sums of these along the second, and `sum` sums
+  // of those along the third.
   void carry_sums(const Tile& tile, Bits& bits) const {
     const std::int64_t rows = tile.count[1] - 1 + patch_[1], width = tile.count[2] - 1 + patch_[2];
     std::vector<std::uint32_t> columns(static_cast<std::size_t>(rows * width));
@@ -207,7 +207,7 @@ Result<VoxelSet> centres_with_foreground(const VoxelSet& labels, const Shape& vo
                                          const std::string& uri) {
   auto out = VoxelSet::make_empty(volume, memory, uri);
   if (!out) return out;
-  PENSTOCK_CHECK(ForegroundPlaces(labels, rule, *out, memory, uri).run());
+  PENSTOCK_CHECK(ForegroundPositions(labels, rule, *out, memory, uri).run());
   return out;
 }
 
