@@ -66,7 +66,7 @@ class DiskTier final : public CacheTier {
 
   bool has_memory() const { return marks_.size() >= table_.slots() * kMarkBytes; }
 
-  std::optional<Found> find(const EntryKey& key, const Room& room) override {
+  std::optional<Found> find(const EntryKey& key, const Allocate& allocate) override {
     // Once more: while it was read, somebody may have withdrawn it and written it again.
     MutableBytes memory;
     for (int attempt = 0; attempt < 2; ++attempt) {
@@ -74,7 +74,7 @@ class DiskTier final : public CacheTier {
       if (!place) return std::nullopt;
       if (place->offset + place->length > table_.used_bytes()) break;  // no room for what damage asks for
       if (memory.size() != place->length) {
-        const auto given = room(place->length);
+        const auto given = allocate(place->length);
         if (!given) return std::nullopt;
         memory = given->first(place->length);
       }
@@ -107,10 +107,10 @@ class DiskTier final : public CacheTier {
                     POSIX_FADV_WILLNEED);
   }
 
-  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room,
+  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Allocate& allocate,
                     std::uint32_t moment) override {
     return claim_and_write(key, bytes, [&](const EntryTable::Claim& claim) -> Result<Added> {
-      const auto memory = room(bytes);
+      const auto memory = allocate(bytes);
       if (!memory) return Added::kNoRoom;
       if (auto filled = fill(*memory); !filled) return std::unexpected(std::move(filled).error());
       return write_entry(claim, *memory, moment);

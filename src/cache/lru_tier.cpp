@@ -26,7 +26,7 @@ class LruTier final : public CacheTier {
  public:
   explicit LruTier(std::uint64_t capacity_bytes) : capacity_(capacity_bytes) {}
 
-  std::optional<Found> find(const EntryKey& key, const Room&) override {
+  std::optional<Found> find(const EntryKey& key, const Allocate&) override {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(key);
     if (found == entries_.end()) return std::nullopt;
@@ -47,7 +47,7 @@ class LruTier final : public CacheTier {
     return EntryMark(found->second->bytes->mark, 0).moment();
   }
 
-  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room&,
+  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Allocate&,
                     std::uint32_t moment) override {
     if (has(key)) return Added::kTaken;
     if (bytes > capacity_) return Added::kNoRoom;

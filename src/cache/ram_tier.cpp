@@ -66,7 +66,7 @@ class RamTier final : public CacheTier {
  public:
   RamTier(Stripes stripes, Warn warn) : stripes_(std::move(stripes)), warn_(std::move(warn)) {}
 
-  std::optional<Found> find(const EntryKey& key, const Room&) override {
+  std::optional<Found> find(const EntryKey& key, const Allocate&) override {
     for (std::size_t turn = 0; turn < stripes_.size(); ++turn) {
       const Stripe& stripe = stripe_of(key, turn);
       if (const auto place = stripe.table.find(key); place && !stripe.is_lost())
@@ -90,7 +90,7 @@ class RamTier final : public CacheTier {
                                [&](const auto& stripe) { return stripe->table.find(key).has_value(); });
   }
 
-  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room,
+  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Allocate& allocate,
                     std::uint32_t moment) override {
     if (is_refused()) return Added::kNoRoom;
     for (std::size_t turn = 0; turn < stripes_.size(); ++turn) {
@@ -102,7 +102,7 @@ class RamTier final : public CacheTier {
         lock_warning_.look_at(stripe.table, warn_);
         continue;
       }
-      const auto written = write(stripe, stripe.area.subspan(claim->offset, bytes), fill, room);
+      const auto written = write(stripe, stripe.area.subspan(claim->offset, bytes), fill, allocate);
       if (!written || !*written) {
         stripe.table.give_up(*claim);
         if (written) return Added::kNoRoom;
@@ -160,12 +160,12 @@ class RamTier final : public CacheTier {
 
   // Shared memory is written by a system call: fresh pages come at half the price of touching them, and one
   // that is not to be had is an answer and not a crash. False: there was none.
-  Result<bool> write(const Stripe& stripe, MutableBytes entry, const Fill& fill, const Room& room) {
+  Result<bool> write(const Stripe& stripe, MutableBytes entry, const Fill& fill, const Allocate& allocate) {
     if (!stripe.file) {
       PENSTOCK_CHECK(fill(entry));
       return true;
     }
-    const auto made = room(entry.size());
+    const auto made = allocate(entry.size());
     if (!made) return false;
     PENSTOCK_CHECK(fill(*made));
     const auto offset = static_cast<std::uint64_t>(entry.data() - stripe.memory.data());

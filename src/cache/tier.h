@@ -41,7 +41,7 @@ class CacheTier {
   virtual ~CacheTier() = default;
 
   // Gives memory for an entry that is not in memory, or not yet.
-  using Room = std::function<Result<MutableBytes>(std::size_t)>;
+  using Allocate = std::function<Result<MutableBytes>(std::size_t)>;
 
   struct Found {
     ConstBytes bytes;                  // head and all
@@ -49,7 +49,7 @@ class CacheTier {
     EntryMark mark;
   };
   // Nothing: it is not there, or its bytes turned out to be damaged.
-  virtual std::optional<Found> find(const EntryKey& key, const Room& room) = 0;
+  virtual std::optional<Found> find(const EntryKey& key, const Allocate& allocate) = 0;
   virtual bool has(const EntryKey& key) const = 0;
   // The moment of the entry's mark; nothing where it is not there.
   virtual std::optional<std::uint32_t> marked_at(const EntryKey& key) const = 0;
@@ -65,7 +65,7 @@ class CacheTier {
   // `fill` is called with `bytes` bytes of memory once there is room; where it fails, so does this, and the
   // room is kept for the next try. `moment`: of the mark that the entry then has.
   using Fill = std::function<Status(MutableBytes)>;
-  virtual Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room,
+  virtual Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Allocate& allocate,
                             std::uint32_t moment = 0) = 0;
   // Adds an entry, head and all, that another tier has.
   virtual Added copy(const EntryKey&, ConstBytes) { return Added::kNoRoom; }

@@ -67,7 +67,7 @@ WantedEntries::State TierCopy::Shared::look_at(const Wanted& all, const std::sto
 
 // Until all are there, the disk is full, or another look was asked for: a new loader may need the room.
 void TierCopy::Shared::copy_entries(std::uint64_t request, const std::stop_token& stop) {
-  const CacheTier::Room none = [](std::size_t) -> Result<MutableBytes> {
+  const CacheTier::Allocate none = [](std::size_t) -> Result<MutableBytes> {
     return fail(ErrorCode::kNoMemory, "an entry in memory needs no room");
   };
   for (std::uint64_t place = 0; place < memory.places(); ++place) {

@@ -32,7 +32,7 @@ class TieredCache final : public Cache {
     std::size_t tier = 0;
     CacheTier::Found found;
   };
-  std::optional<Hit> find(const EntryKey& key, const CacheTier::Room& room) const;
+  std::optional<Hit> find(const EntryKey& key, const CacheTier::Allocate& allocate) const;
   bool has(const EntryKey& key) const;
   // It will be looked for soon, where a tier can make use of that.
   void expect(const EntryKey& key) const;
@@ -45,7 +45,7 @@ class TieredCache final : public Cache {
   };
   // True: it is in now.
   Result<bool> add(const EntryKey& key, std::uint64_t bytes, const CacheTier::Fill& fill,
-                   const CacheTier::Room& room, const Keeping& keeping) const;
+                   const CacheTier::Allocate& allocate, const Keeping& keeping) const;
   void withdraw(const EntryKey& key) const;
   // Of this process's part of all tiers.
   std::uint64_t free_bytes() const;

@@ -58,8 +58,8 @@ class ReadAhead {
   std::optional<Result<Bytes>> take(std::uint64_t position, const Extent& extent);
   std::optional<Result<Bytes>> take(const ChunkId& chunk);
   std::optional<Result<Bytes>> take_version(const std::string& object);
-  // Reads it now, into memory that `room` gives.
-  Result<ObjectBytes> read(const Store& store, const ObjectRead& read, const Store::Allocate& room);
+  // Reads it now, into memory from `allocate`.
+  Result<ObjectBytes> read(const Store& store, const ObjectRead& read, const Store::Allocate& allocate);
   // The indexes that place() of this chunk needs: waits for those that are under way, reads others.
   Status bring_indexes(const ChunkedArray& array, std::uint64_t chunk);
   // The sample is made: what was read for it and nobody took is dropped.

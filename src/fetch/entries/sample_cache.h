@@ -57,7 +57,7 @@ class SampleCache {
   };
   // What was made from another version of the object than the present one is not found. `ahead`: by which
   // objects on servers are asked; without it this waits for the answer.
-  std::optional<Value> find(const Subject& subject, const CacheTier::Room& room, CacheCounters& counters,
+  std::optional<Value> find(const Subject& subject, const CacheTier::Allocate& allocate, CacheCounters& counters,
                             ReadAhead* ahead) const;
 
   // What was found is no such entry as there should be.
@@ -67,7 +67,7 @@ class SampleCache {
   // of the object that they are from. True: it is in.
   using Fill = std::function<Status(MutableBytes bytes, EntryHead& head)>;
   Result<bool> add(const Subject& subject, const ObjectVersion& version, std::uint64_t bytes,
-                   const Fill& fill, const CacheTier::Room& room) const;
+                   const Fill& fill, const CacheTier::Allocate& allocate) const;
 
   // An epoch of so many samples begins.
   void start_epoch(std::uint64_t samples);
@@ -139,6 +139,6 @@ inline std::uint64_t cost_since(Clock::time_point began) {
 }
 
 // A worker's own, for an entry that is not in memory or not yet.
-CacheTier::Room cached_value_allocator(Scratch& scratch);
+CacheTier::Allocate cached_value_allocator(Scratch& scratch);
 
 }  // namespace penstock
