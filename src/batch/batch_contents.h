@@ -24,7 +24,7 @@ struct BatchContents {
   std::vector<std::vector<Part>> parts;
   std::vector<MemoryBlock> padded;   // by field, once the batch is whole
   std::vector<Shape> padded_shapes;  // of one sample
-  VariableShare room;
+  VariableShare variable;
 
   void prepare(const SlotLayout& layout, std::uint64_t samples);
 };
@@ -35,7 +35,7 @@ std::uint64_t compact(const SlotLayout& layout, BatchContents& contents, std::by
 
 // The parts of each kPad field in one array, as large as the largest of the samples that are kept,
 // and the room of the parts given back. kLater and kNever leave everything as it was.
-VariableMemory::Answer pad_parts(const SlotLayout& layout, BatchContents& contents, VariableMemory& room,
+VariableMemory::Answer pad_parts(const SlotLayout& layout, BatchContents& contents, VariableMemory& memory,
                                const std::vector<bool>& left_out, double pad_value);
 
 }  // namespace penstock
