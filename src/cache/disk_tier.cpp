@@ -61,7 +61,7 @@ class DiskTier final : public CacheTier {
   DiskTier(const DiskTierOptions& options, DiskFolder folder)
       : options_(options),
         folder_(std::move(folder)),
-        table_(folder_.index->bytes(), {.reuses_room = true}),
+        table_(folder_.index->bytes(), {.reuses_space = true}),
         marks_(MemoryBlock::allocate(table_.slots() * kMarkBytes)) {}
 
   bool has_memory() const { return marks_.size() >= table_.slots() * kMarkBytes; }
@@ -70,20 +70,20 @@ class DiskTier final : public CacheTier {
     // Once more: while it was read, somebody may have withdrawn it and written it again.
     MutableBytes memory;
     for (int attempt = 0; attempt < 2; ++attempt) {
-      const auto place = table_.find(key);
-      if (!place) return std::nullopt;
-      if (place->offset + place->length > table_.used_bytes()) break;  // no room for what damage asks for
-      if (memory.size() != place->length) {
-        const auto given = allocate(place->length);
+      const auto location = table_.find(key);
+      if (!location) return std::nullopt;
+      if (location->offset + location->length > table_.used_bytes()) break;  // no room for what damage asks for
+      if (memory.size() != location->length) {
+        const auto given = allocate(location->length);
         if (!given) return std::nullopt;
-        memory = given->first(place->length);
+        memory = given->first(location->length);
       }
       const Clock::time_point began = Clock::now();
-      const bool is_read = read_whole(folder_.data.get(), memory, place->offset);
+      const bool is_read = read_whole(folder_.data.get(), memory, location->offset);
       if (seconds_between(began, Clock::now()) > static_cast<double>(memory.size()) / kMemoryRate)
         to_expect_.store(kExpected, std::memory_order_relaxed);
-      if (is_read && is_entry(key, memory, place->crc)) 
-        return Found{memory, nullptr, mark_of(*place)};
+      if (is_read && is_entry(key, memory, location->crc)) 
+        return Found{memory, nullptr, mark_of(*location)};
     }
     if (table_.withdraw(key)) damaged_.fetch_add(1, std::memory_order_relaxed);
     return std::nullopt;
@@ -92,9 +92,9 @@ class DiskTier final : public CacheTier {
   bool has(const EntryKey& key) const override { return table_.find(key).has_value(); }
 
   std::optional<std::uint32_t> marked_at(const EntryKey& key) const override {
-    const auto place = table_.find(key);
-    if (!place) return std::nullopt;
-    return mark_of(*place).moment();
+    const auto location = table_.find(key);
+    if (!location) return std::nullopt;
+    return mark_of(*location).moment();
   }
 
   // The disk begins to read it: what is read one after another, wherever it stands, is slow.
@@ -102,8 +102,8 @@ class DiskTier final : public CacheTier {
   void expect(const EntryKey& key) const override {
     if (to_expect_.load(std::memory_order_relaxed) <= 0) return;
     to_expect_.fetch_sub(1, std::memory_order_relaxed);
-    if (const auto place = table_.find(key))
-      posix_fadvise(folder_.data.get(), static_cast<off_t>(place->offset), static_cast<off_t>(place->length),
+    if (const auto location = table_.find(key))
+      posix_fadvise(folder_.data.get(), static_cast<off_t>(location->offset), static_cast<off_t>(location->length),
                     POSIX_FADV_WILLNEED);
   }
 
@@ -111,7 +111,7 @@ class DiskTier final : public CacheTier {
                     std::uint32_t moment) override {
     return claim_and_write(key, bytes, [&](const EntryTable::Claim& claim) -> Result<Added> {
       const auto memory = allocate(bytes);
-      if (!memory) return Added::kNoRoom;
+      if (!memory) return Added::kFull;
       if (auto filled = fill(*memory); !filled) return std::unexpected(std::move(filled).error());
       return write_entry(claim, *memory, moment);
     });
@@ -121,7 +121,7 @@ class DiskTier final : public CacheTier {
     const auto write = [&](const EntryTable::Claim& claim) -> Result<Added> {
       return write_entry(claim, entry, 0);
     };
-    return claim_and_write(key, entry.size(), write).value_or(Added::kNoRoom);
+    return claim_and_write(key, entry.size(), write).value_or(Added::kFull);
   }
 
   void withdraw(const EntryKey& key) override { table_.withdraw(key); }
@@ -150,7 +150,7 @@ class DiskTier final : public CacheTier {
  private:
   using Write = std::function<Result<Added>(const EntryTable::Claim&)>;
   Result<Added> claim_and_write(const EntryKey& key, std::uint64_t bytes, const Write& write) {
-    if (cannot_write_.load(std::memory_order_relaxed)) return Added::kNoRoom;
+    if (cannot_write_.load(std::memory_order_relaxed)) return Added::kFull;
     int refused = 0;
     const auto claim = table_.claim(key, bytes, [&](std::uint64_t offset, std::uint64_t more) {
       refused = back(folder_.data.get(), offset, more);
@@ -158,9 +158,9 @@ class DiskTier final : public CacheTier {
     });
     if (refused != 0) stop_writing(refused);  // not before: others waited for the table
     if (!claim) lock_warning_.look_at(table_, options_.warn);
-    if (!claim) return claim.error() == EntryTable::Refusal::kTaken ? Added::kTaken : Added::kNoRoom;
+    if (!claim) return claim.error() == EntryTable::Refusal::kTaken ? Added::kTaken : Added::kFull;
     // A damaged table must not make the file larger than it may be.
-    auto added = claim->offset > table_.capacity_bytes() - bytes ? Added::kNoRoom : write(*claim);
+    auto added = claim->offset > table_.capacity_bytes() - bytes ? Added::kFull : write(*claim);
     if (!added || *added != Added::kYes) table_.give_up(*claim);
     return added;
   }
@@ -168,7 +168,7 @@ class DiskTier final : public CacheTier {
   Added write_entry(const EntryTable::Claim& claim, ConstBytes entry, std::uint32_t moment) {
     if (const int refused = write_whole(folder_.data.get(), entry, claim.offset); refused != 0) {
       stop_writing(refused);
-      return Added::kNoRoom;
+      return Added::kFull;
     }
     EntryMark(mark_word(claim.slot), table_.publish(claim, crc32c(entry))).set(moment);
     return Added::kYes;
@@ -187,7 +187,7 @@ class DiskTier final : public CacheTier {
     static_assert(sizeof(std::atomic<std::uint64_t>) == kMarkBytes);
     return *reinterpret_cast<std::atomic<std::uint64_t>*>(marks_.data() + slot * kMarkBytes);
   }
-  EntryMark mark_of(const EntryPlace& place) const { return {mark_word(place.slot), place.state}; }
+  EntryMark mark_of(const EntryLocation& location) const { return {mark_word(location.slot), location.state}; }
 
   const DiskTierOptions options_;
   const DiskFolder folder_;

@@ -50,7 +50,7 @@ class LruTier final : public CacheTier {
   Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Allocate&,
                     std::uint32_t moment) override {
     if (has(key)) return Added::kTaken;
-    if (bytes > capacity_) return Added::kNoRoom;
+    if (bytes > capacity_) return Added::kFull;
     auto entry = std::make_shared<Bytes>(bytes);
     if (auto filled = fill({entry->data.get(), bytes}); !filled)
       return std::unexpected(std::move(filled).error());

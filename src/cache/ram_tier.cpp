@@ -20,15 +20,15 @@ namespace penstock {
 namespace {
 
 // Left to everybody else: the tier does not take the last memory of the machine, whatever was asked for.
-constexpr std::uint64_t kLeaveFree = 64 * kMiB;
-constexpr std::uint64_t kSlab = 8 * kMiB;  // before each of which the machine's free memory is looked at
-constexpr std::int64_t kPauseMs = 1000;    // after there was none
-constexpr std::uint64_t kLeastStripe = 256 * kMiB, kEntriesOfStripe = 64, kMaxStripes = 16;
-constexpr std::uint64_t kLeastEntryBytes = 512;  // smaller ones only fill the table
+constexpr std::uint64_t kReservedFreeBytes = 64 * kMiB;
+constexpr std::uint64_t kSlabBytes = 8 * kMiB;  // before each of which the machine's free memory is looked at
+constexpr std::int64_t kRefusalMs = 1000;    // after there was none
+constexpr std::uint64_t kMinStripeBytes = 256 * kMiB, kMinEntriesPerStripe = 64, kMaxStripes = 16;
+constexpr std::uint64_t kMinEntryBytes = 512;  // smaller ones only fill the table
 
 std::string prefix() { return fmt::format("penstock-1-{}-", geteuid()); }
 
-std::uint64_t room_in(const std::string& folder) {
+std::uint64_t free_bytes_in(const std::string& folder) {
   struct statvfs status{};
   if (statvfs(folder.c_str(), &status) != 0) return 0;
   return std::uint64_t{status.f_bavail} * status.f_frsize;
@@ -41,7 +41,7 @@ struct Stripe {
       : file(std::move(file_)),
         block(std::move(block_)),
         memory(file ? file->bytes() : MutableBytes(block.data(), block.size())),
-        table(memory.first(table_bytes), {false, kSlab}),
+        table(memory.first(table_bytes), {false, kSlabBytes}),
         area(memory.subspan(table_bytes)),
         marks(std::make_unique<std::atomic<std::uint64_t>[]>(table.slots())) {}
 
@@ -69,9 +69,9 @@ class RamTier final : public CacheTier {
   std::optional<Found> find(const EntryKey& key, const Allocate&) override {
     for (std::size_t turn = 0; turn < stripes_.size(); ++turn) {
       const Stripe& stripe = stripe_of(key, turn);
-      if (const auto place = stripe.table.find(key); place && !stripe.is_lost())
-        return Found{stripe.area.subspan(place->offset, place->length), nullptr,
-                     {stripe.marks[place->slot], place->state}};
+      if (const auto location = stripe.table.find(key); location && !stripe.is_lost())
+        return Found{stripe.area.subspan(location->offset, location->length), nullptr,
+                     {stripe.marks[location->slot], location->state}};
     }
     return std::nullopt;
   }
@@ -79,8 +79,8 @@ class RamTier final : public CacheTier {
   std::optional<std::uint32_t> marked_at(const EntryKey& key) const override {
     for (std::size_t turn = 0; turn < stripes_.size(); ++turn) {
       const Stripe& stripe = stripe_of(key, turn);
-      if (const auto place = stripe.table.find(key))
-        return EntryMark(stripe.marks[place->slot], place->state).moment();
+      if (const auto location = stripe.table.find(key))
+        return EntryMark(stripe.marks[location->slot], location->state).moment();
     }
     return std::nullopt;
   }
@@ -92,7 +92,7 @@ class RamTier final : public CacheTier {
 
   Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Allocate& allocate,
                     std::uint32_t moment) override {
-    if (is_refused()) return Added::kNoRoom;
+    if (is_refused()) return Added::kFull;
     for (std::size_t turn = 0; turn < stripes_.size(); ++turn) {
       Stripe& stripe = stripe_of(key, turn);
       const auto claim =
@@ -105,25 +105,25 @@ class RamTier final : public CacheTier {
       const auto written = write(stripe, stripe.area.subspan(claim->offset, bytes), fill, allocate);
       if (!written || !*written) {
         stripe.table.give_up(*claim);
-        if (written) return Added::kNoRoom;
+        if (written) return Added::kFull;
         return std::unexpected(written.error());
       }
       EntryMark(stripe.marks[claim->slot], stripe.table.publish(*claim, 0)).set(moment);
       return Added::kYes;
     }
-    return Added::kNoRoom;
+    return Added::kFull;
   }
 
-  std::uint64_t places() const override {
-    std::uint64_t slots = 0;
-    for (const auto& stripe : stripes_) slots += stripe->table.slots();
-    return slots;
+  std::uint64_t slots() const override {
+    std::uint64_t sum = 0;
+    for (const auto& stripe : stripes_) sum += stripe->table.slots();
+    return sum;
   }
 
-  std::optional<EntryKey> key_at(std::uint64_t place) const override {
+  std::optional<EntryKey> key_at(std::uint64_t slot) const override {
     for (const auto& stripe : stripes_) {
-      if (place < stripe->table.slots()) return stripe->table.key_at(place);
-      place -= stripe->table.slots();
+      if (slot < stripe->table.slots()) return stripe->table.key_at(slot);
+      slot -= stripe->table.slots();
     }
     return std::nullopt;
   }
@@ -179,13 +179,13 @@ class RamTier final : public CacheTier {
 
   bool is_free(std::uint64_t bytes) {
     const std::uint64_t free = free_memory_bytes();
-    if (free >= bytes + kLeaveFree) return true;
+    if (free >= bytes + kReservedFreeBytes) return true;
     refuse(fmt::format("only {} MiB of memory are free", free / kMiB));
     return false;
   }
 
   void refuse(const std::string& why) {
-    refused_until_.store(now_ms() + kPauseMs, std::memory_order_relaxed);
+    refused_until_.store(now_ms() + kRefusalMs, std::memory_order_relaxed);
     std::call_once(warned_, [&] {
       const TierState now = state();
       if (warn_)
@@ -206,7 +206,7 @@ class RamTier final : public CacheTier {
 };
 
 std::uint64_t table_bytes(std::uint64_t capacity, std::uint64_t entries) {
-  return EntryTable::bytes_for(std::clamp<std::uint64_t>(entries, 64, capacity / kLeastEntryBytes + 64));
+  return EntryTable::bytes_for(std::clamp<std::uint64_t>(entries, 64, capacity / kMinEntryBytes + 64));
 }
 
 Status too_small(std::uint64_t capacity) {
@@ -251,7 +251,7 @@ Result<std::unique_ptr<Stripe>> attach_stripe(const std::string& path, std::uint
 std::uint32_t useful_stripes(std::uint64_t capacity_bytes, std::uint64_t entry_bytes) {
   // At the end of each some room is left that no entry fits into: it must be little.
   const std::uint64_t least =
-      std::max(kLeastStripe, checked_multiply(entry_bytes, kEntriesOfStripe).value_or(UINT64_MAX));
+      std::max(kMinStripeBytes, checked_multiply(entry_bytes, kMinEntriesPerStripe).value_or(UINT64_MAX));
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(capacity_bytes / least, 1, kMaxStripes));
 }
 
@@ -261,9 +261,9 @@ Result<CacheTierPtr> open_ram_tier(const RamTierOptions& options) {
   remove_abandoned(options.folder, prefix());
   const std::string path = fmt::format("{}/{}{}-", options.folder, prefix(), options.name);
   const bool is_there = access((path + "0").c_str(), F_OK) == 0;
-  if (const std::uint64_t room = room_in(options.folder); !is_there && room < capacity)
+  if (const std::uint64_t free = free_bytes_in(options.folder); !is_there && free < capacity)
     return open_private(options, fmt::format("{} has {} MiB left, the cache takes {}", options.folder,
-                                             room / kMiB, capacity / kMiB));
+                                             free / kMiB, capacity / kMiB));
   Stripes stripes;
   for (std::uint32_t i = 0; i < options.stripes; ++i) {
     // A quarter more than its part: entries go where their keys say.

@@ -59,7 +59,7 @@ class CacheTier {
 
   enum class Added : std::uint8_t {
     kYes,
-    kNoRoom,  // the next tier may have
+    kFull,  // the next tier may have
     kTaken,   // it is there, or somebody is at it
   };
   // `fill` is called with `bytes` bytes of memory once there is room; where it fails, so does this, and the
@@ -68,9 +68,9 @@ class CacheTier {
   virtual Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Allocate& allocate,
                             std::uint32_t moment = 0) = 0;
   // Adds an entry, head and all, that another tier has.
-  virtual Added copy(const EntryKey&, ConstBytes) { return Added::kNoRoom; }
+  virtual Added copy(const EntryKey&, ConstBytes) { return Added::kFull; }
   // All entries, place by place: the key of the entry that is there, if any.
-  virtual std::uint64_t places() const { return 0; }
+  virtual std::uint64_t slots() const { return 0; }
   virtual std::optional<EntryKey> key_at(std::uint64_t) const { return std::nullopt; }
   // The entry is of an object that has changed since.
   virtual void withdraw(const EntryKey& key) = 0;

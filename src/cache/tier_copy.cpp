@@ -70,9 +70,9 @@ void TierCopy::Shared::copy_entries(std::uint64_t request, const std::stop_token
   const CacheTier::Allocate none = [](std::size_t) -> Result<MutableBytes> {
     return fail(ErrorCode::kNoMemory, "an entry in memory needs no room");
   };
-  for (std::uint64_t place = 0; place < memory.places(); ++place) {
+  for (std::uint64_t slot = 0; slot < memory.slots(); ++slot) {
     if (stop.stop_requested() || requests != request || disk.free_bytes() == 0) return;
-    const auto key = memory.key_at(place);
+    const auto key = memory.key_at(slot);
     if (!key || disk.has(*key)) continue;
     const auto entry = memory.find(*key, none);
     if (!entry || entry->bytes.size() < sizeof(EntryHead)) continue;

@@ -102,7 +102,7 @@ Result<bool> TieredCache::add(const EntryKey& key, std::uint64_t bytes, const Ca
     if (keeping.stays_in_memory && is_disk) break;
     const auto added = tiers_[i]->add(key, bytes, fill, allocate, keeping.moment);
     if (!added) return std::unexpected(added.error());
-    if (*added != CacheTier::Added::kNoRoom) return *added == CacheTier::Added::kYes;
+    if (*added != CacheTier::Added::kFull) return *added == CacheTier::Added::kYes;
   }
   return false;
 }

@@ -21,7 +21,7 @@
 
 namespace penstock {
 
-struct EntryPlace {
+struct EntryLocation {
   std::uint64_t slot = 0, offset = 0, length = 0;
   std::uint32_t crc = 0;
   std::uint32_t state = 0;  // another where the entry is replaced
@@ -38,17 +38,17 @@ class EntryTable {
   // Where nobody else has it: a mutex that a dead machine left locked is made anew, and so are its counts.
   static void make_usable(MutableBytes memory);
 
-  struct Ways {
+  struct Options {
     // A withdrawn entry's room is written again at once, so readers must be able to tell. Otherwise it is
     // lost.
-    bool reuses_room = false;
+    bool reuses_space = false;
     std::uint64_t slab_bytes = 16 << 20;  // the area is backed in steps of this size
   };
   // Of memory that is_formatted().
-  EntryTable(MutableBytes memory, const Ways& ways);
+  EntryTable(MutableBytes memory, const Options& options);
 
   // Published entries only.
-  std::optional<EntryPlace> find(const EntryKey& key) const;
+  std::optional<EntryLocation> find(const EntryKey& key) const;
 
   // To write `length` bytes at the offset and publish().
   struct Claim {
@@ -56,7 +56,7 @@ class EntryTable {
   };
   enum class Refusal : std::uint8_t {
     kTaken,  // it is there, or somebody is at it
-    kNoRoom,
+    kFull,
   };
   // `back`: a range of the area is about to be used for the first time; false: it cannot be.
   using Back = std::function<bool(std::uint64_t offset, std::uint64_t bytes)>;
@@ -93,17 +93,17 @@ class EntryTable {
   bool lock();
   Slot* slot_of(const EntryKey& key) const;  // the one that has it, or the empty one it belongs in
   std::expected<Claim, Refusal> claim_locked(const EntryKey& key, std::uint64_t length, const Back& back);
-  struct VariableBytesTaken {
+  struct Range {
     std::uint64_t offset, bytes;
   };
-  std::optional<VariableBytesTaken> take_room(std::uint64_t length, const Back& back);
+  std::optional<Range> allocate_locked(std::uint64_t length, const Back& back);
   // A machine that stopped may have kept older counts than slots: no room must be given twice.
   void recount();
 
   Header& header_;
   const std::span<Slot> slots_;
-  const Ways ways_;
-  std::atomic<bool> is_kept_by_another_ = false;  // the mutex: it is not waited for again until it was free
+  const Options options_;
+  std::atomic<bool> is_held_elsewhere_ = false;  // the mutex: it is not waited for again until it was free
   std::atomic<std::uint64_t> lock_timeouts_ = 0;
 };
 

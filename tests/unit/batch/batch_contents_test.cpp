@@ -79,7 +79,7 @@ TEST(PadParts, makes_one_array_as_large_as_the_largest_sample) {
   ASSERT_EQ(pad_parts(pad.layout, pad.contents, *pad.memory, {}, -1), VariableMemory::Answer::kYes);
   EXPECT_EQ(pad.contents.padded_shapes[0], (Shape{2, 3}));
   EXPECT_EQ(pad.values(), (std::vector<std::int16_t>{1, 2, 3, -1, -1, -1, 1, 2, -1, 3, 4, -1}));
-  EXPECT_EQ(pad.contents.variable.bytes, 24u) << "the parts' own room was given back";
+  EXPECT_EQ(pad.contents.variable.bytes, 24u) << "the memory of the parts was given back";
 }
 
 TEST(PadParts, leaves_out_what_was_skipped_also_from_the_size) {

@@ -187,7 +187,7 @@ TEST(DiskTier, is_full_at_its_capacity_and_says_so_to_each_who_adds) {
   Tier tier(folder.path(), 64 << 10, 100);
   std::uint64_t added = 0;
   while (tier.add(added)) ++added;
-  EXPECT_EQ(tier.add(key_of(added), entry_of(added)), CacheTier::Added::kNoRoom);
+  EXPECT_EQ(tier.add(key_of(added), entry_of(added)), CacheTier::Added::kFull);
   EXPECT_EQ(tier.add(key_of(0), entry_of(0)), CacheTier::Added::kTaken);
   EXPECT_LE(fs::file_size(data_of(folder)), 64u << 10);
   EXPECT_EQ(tier.count(200), static_cast<int>(added));
@@ -233,7 +233,7 @@ TEST(DiskTier, an_entry_that_cannot_be_made_leaves_its_place_to_the_next_try) {
   const auto allocate = [](std::size_t) -> Result<MutableBytes> { return fail(ErrorCode::kNoMemory, "none"); };
   const auto no = [](MutableBytes) -> Status { return fail(ErrorCode::kCorrupt, "bad sample"); };
   std::vector<std::byte> memory(1000);
-  EXPECT_EQ(tier->add(key_of(1), 500, no, allocate).value(), CacheTier::Added::kNoRoom);
+  EXPECT_EQ(tier->add(key_of(1), 500, no, allocate).value(), CacheTier::Added::kFull);
   const auto failed =
       tier->add(key_of(1), 500, no, [&](std::size_t bytes) { return MutableBytes(memory).first(bytes); });
   ASSERT_FALSE(failed);

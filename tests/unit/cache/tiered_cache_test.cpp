@@ -218,7 +218,7 @@ TEST(RamTier, keeps_the_room_of_what_could_not_be_made) {
 TEST(RamTier, has_no_room_where_there_is_none_to_make_the_entry_in) {
   const TemporaryFolder folder;
   auto tier = *open_ram_tier({"a", 4 * kMiB, 100, 1, 1, nullptr, folder.path()});
-  EXPECT_EQ(*tier->add(key(1), 1000, filled_with(1), no_memory()), CacheTier::Added::kNoRoom);
+  EXPECT_EQ(*tier->add(key(1), 1000, filled_with(1), no_memory()), CacheTier::Added::kFull);
   EXPECT_FALSE(tier->has(key(1)));
   EXPECT_TRUE(add(*tier, 1, 1000));
 }
