@@ -21,8 +21,8 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kMarkBytes = 8;
-constexpr double kMemoryRate = 2e9;  // bytes a second: what comes slower came from the disk
-constexpr int kExpected = 256;       // entries, after one that did
+constexpr double kMemoryRate = 2e9;  // bytes per second: a slower read came from the disk, not from the page cache
+constexpr int kExpected = 256;       // how many entries are announced to the kernel after such a read
 
 bool read_whole(int file, MutableBytes bytes, std::uint64_t offset) {
   while (!bytes.empty()) {
@@ -35,16 +35,16 @@ bool read_whole(int file, MutableBytes bytes, std::uint64_t offset) {
   return true;
 }
 
-// The file has this range from now on. 0, or what errno says.
+// Allocates a range of the file. Returns 0 or an errno value.
 int back(int file, std::uint64_t offset, std::uint64_t bytes) {
   struct stat before{};
   if (fstat(file, &before) != 0) return errno;
   int error = 0;
   do error = fallocate(file, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
   while (error == EINTR);
-  // Not all file systems can: there the disk turns out to be full when it is written to.
+  // Some file systems cannot do this; there, a full disk shows when it is written to.
   if (error == EOPNOTSUPP || error == ENOSYS) return 0;
-  // What was to be had of the range is left to others.
+  // Frees the part of the range that was allocated before the failure.
   if (error != 0 && ftruncate(file, before.st_size) != 0) return errno;
   return error;
 }
@@ -67,12 +67,12 @@ class DiskTier final : public CacheTier {
   bool has_memory() const { return marks_.size() >= table_.slots() * kMarkBytes; }
 
   std::optional<Found> find(const EntryKey& key, const Allocate& allocate) override {
-    // Once more: while it was read, somebody may have withdrawn it and written it again.
+    // Two attempts: another process may have withdrawn and rewritten the entry during the first read.
     MutableBytes memory;
     for (int attempt = 0; attempt < 2; ++attempt) {
       const auto location = table_.find(key);
       if (!location) return std::nullopt;
-      if (location->offset + location->length > table_.used_bytes()) break;  // no room for what damage asks for
+      if (location->offset + location->length > table_.used_bytes()) break;  // damaged: allocate nothing for it
       if (memory.size() != location->length) {
         const auto given = allocate(location->length);
         if (!given) return std::nullopt;
@@ -97,8 +97,8 @@ class DiskTier final : public CacheTier {
     return mark_of(*location).moment();
   }
 
-  // The disk begins to read it: what is read one after another, wherever it stands, is slow.
-  // Asking costs something too: not while what is read is in memory.
+  // Lets the kernel read the entry ahead, because single reads one after another are slow on a disk. The call itself costs
+  // time, so it is left out while entries come from the page cache.
   void expect(const EntryKey& key) const override {
     if (to_expect_.load(std::memory_order_relaxed) <= 0) return;
     to_expect_.fetch_sub(1, std::memory_order_relaxed);
@@ -156,10 +156,10 @@ class DiskTier final : public CacheTier {
       refused = back(folder_.data.get(), offset, more);
       return refused == 0;
     });
-    if (refused != 0) stop_writing(refused);  // not before: others waited for the table
+    if (refused != 0) stop_writing(refused);  // after claim(), which holds the table's lock
     if (!claim) lock_warning_.look_at(table_, options_.warn);
     if (!claim) return claim.error() == EntryTable::Refusal::kTaken ? Added::kTaken : Added::kFull;
-    // A damaged table must not make the file larger than it may be.
+    // A damaged table must not make the file larger than its capacity.
     auto added = claim->offset > table_.capacity_bytes() - bytes ? Added::kFull : write(*claim);
     if (!added || *added != Added::kYes) table_.give_up(*claim);
     return added;
@@ -192,7 +192,7 @@ class DiskTier final : public CacheTier {
   const DiskTierOptions options_;
   const DiskFolder folder_;
   EntryTable table_;
-  const MemoryBlock marks_;  // one per slot; only those that were touched take memory
+  const MemoryBlock marks_;  // one per slot; only pages that were touched take memory
   mutable std::atomic<int> to_expect_ = kExpected;
   std::atomic<std::uint64_t> damaged_ = 0;
   std::atomic<bool> cannot_write_ = false;

@@ -19,12 +19,12 @@
 namespace penstock {
 namespace {
 
-// Left to everybody else: the tier does not take the last memory of the machine, whatever was asked for.
+// The tier stops to grow when the machine has less free memory than this, whatever its capacity.
 constexpr std::uint64_t kReservedFreeBytes = 64 * kMiB;
-constexpr std::uint64_t kSlabBytes = 8 * kMiB;  // before each of which the machine's free memory is looked at
-constexpr std::int64_t kRefusalMs = 1000;    // after there was none
+constexpr std::uint64_t kSlabBytes = 8 * kMiB;  // allocated at once, after a check of the free memory
+constexpr std::int64_t kRefusalMs = 1000;    // pause before free memory is checked again
 constexpr std::uint64_t kMinStripeBytes = 256 * kMiB, kMinEntriesPerStripe = 64, kMaxStripes = 16;
-constexpr std::uint64_t kMinEntryBytes = 512;  // smaller ones only fill the table
+constexpr std::uint64_t kMinEntryBytes = 512;  // bounds the table: a smaller mean size would make it too large
 
 std::string prefix() { return fmt::format("penstock-1-{}-", geteuid()); }
 
@@ -34,9 +34,9 @@ std::uint64_t free_bytes_in(const std::string& folder) {
   return std::uint64_t{status.f_bavail} * status.f_frsize;
 }
 
-// A file or block of the tier's memory, with a table of the entries in it.
+// One part of the tier's memory: a table, followed by the area with the entries.
 struct Stripe {
-  // One of `file_` and `block_` is there.
+  // The memory is that of `file_` if it is not nullptr, else `block_`.
   Stripe(std::unique_ptr<SharedFile> file_, MemoryBlock block_, std::uint64_t table_bytes)
       : file(std::move(file_)),
         block(std::move(block_)),
@@ -61,7 +61,7 @@ struct Stripe {
 
 using Stripes = std::vector<std::unique_ptr<Stripe>>;
 
-// An entry is in the stripe that its key says, or where that was full, in one of those that follow.
+// The key of an entry chooses its stripe; if that is full, the entry goes to one of the stripes after it.
 class RamTier final : public CacheTier {
  public:
   RamTier(Stripes stripes, Warn warn) : stripes_(std::move(stripes)), warn_(std::move(warn)) {}
@@ -158,8 +158,8 @@ class RamTier final : public CacheTier {
     return *stripes_[(key.low % stripes_.size() + turn) % stripes_.size()];
   }
 
-  // Shared memory is written by a system call: fresh pages come at half the price of touching them, and one
-  // that is not to be had is an answer and not a crash. False: there was none.
+  // Shared memory is written by a system call: that costs half as much as page faults on fresh pages, and a lack of memory
+  // becomes an error code instead of a crash. Returns false if there was no memory.
   Result<bool> write(const Stripe& stripe, MutableBytes entry, const Fill& fill, const Allocate& allocate) {
     if (!stripe.file) {
       PENSTOCK_CHECK(fill(entry));
@@ -174,7 +174,7 @@ class RamTier final : public CacheTier {
     return written.has_value();
   }
 
-  // Whoever was refused asks again with every sample: not the system, every time.
+  // Every sample asks again after a refusal; this keeps most of these calls away from the system.
   bool is_refused() const { return now_ms() < refused_until_.load(std::memory_order_relaxed); }
 
   bool is_free(std::uint64_t bytes) {
@@ -249,7 +249,7 @@ Result<std::unique_ptr<Stripe>> attach_stripe(const std::string& path, std::uint
 }  // namespace
 
 std::uint32_t useful_stripes(std::uint64_t capacity_bytes, std::uint64_t entry_bytes) {
-  // At the end of each some room is left that no entry fits into: it must be little.
+  // At the end of each stripe, less than one entry of space is wasted. Large stripes keep that part small.
   const std::uint64_t least =
       std::max(kMinStripeBytes, checked_multiply(entry_bytes, kMinEntriesPerStripe).value_or(UINT64_MAX));
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(capacity_bytes / least, 1, kMaxStripes));
@@ -266,7 +266,7 @@ Result<CacheTierPtr> open_ram_tier(const RamTierOptions& options) {
                                              free / kMiB, capacity / kMiB));
   Stripes stripes;
   for (std::uint32_t i = 0; i < options.stripes; ++i) {
-    // A quarter more than its part: entries go where their keys say.
+    // A quarter more slots than its share, because keys do not spread entries evenly.
     const std::uint64_t entries = options.expected_entries / options.stripes;
     auto stripe = attach_stripe(path + std::to_string(i), capacity / options.stripes,
                                 options.stripes > 1 ? entries + entries / 4 : entries);

@@ -1,4 +1,4 @@
-// Says once that another process keeps the lock of a tier's table.
+// Warns once if another process does not release the lock of a tier's table. Thread-safe.
 #pragma once
 
 #include <atomic>

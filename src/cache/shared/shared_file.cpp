@@ -18,11 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kOpenTries = 100;  // others may remove the file between two of our steps
+constexpr int kOpenTries = 100;  // other processes may remove the file between two of our steps
 
 Where at_path(const std::string& path) { return {path, -1, -1, -1}; }
 
-// Is the open file still the one of that name?
+// Returns whether the path still names the open file.
 bool is_still_there(int fd, const std::string& path) {
   struct stat mine{}, named{};
   return fstat(fd, &mine) == 0 && stat(path.c_str(), &named) == 0 && mine.st_ino == named.st_ino &&
@@ -82,7 +82,7 @@ Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, 
         new SharedFile(path, std::move(file), static_cast<std::byte*>(address), bytes, removed_by_last));
     if (!is_alone) return shared;
     PENSTOCK_CHECK(prepare(*shared));
-    // Between the two locks another may have it alone, and remove it or make it another size.
+    // flock() releases the lock while it changes its kind: another process may have removed or resized the file.
     if (!lock_shared(shared->file_)) return kept_locked(path);
     if (is_still_there(shared->file_.get(), path) && has_bytes(shared->file_.get(), bytes)) return shared;
   }

@@ -214,7 +214,7 @@ void SampleCache::start_epoch(std::uint64_t samples) {
 }
 
 bool SampleCache::wants_pixels(double share, std::uint64_t bytes) const {
-  return admission_.lets_in(share, bytes, cache_->free_bytes());
+  return admission_.admits(share, bytes, cache_->free_bytes());
 }
 
 bool SampleCache::has_sample(std::uint64_t sample) const {
