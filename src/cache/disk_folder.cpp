@@ -138,13 +138,13 @@ class Opening {
     struct stat status{};
     if (fstat(data_.get(), &status) != 0 || (status.st_size == 0 && used > 0)) return false;
     if (index_bytes + used > options_.capacity_bytes) {
-      say_anew(fmt::format("has {} MiB, and may have {} from now on", (index_bytes + used) >> 20,
+      say_anew(fmt::format("has {} MiB, but may have only {} MiB from now on", (index_bytes + used) >> 20,
                            options_.capacity_bytes >> 20));
       return false;
     }
     // The table was made for a much smaller cache and will soon be full.
     if (table.entries() > table.slots() / 4 && new_index_bytes_ / 2 > index_bytes) {
-      say_anew("has too few places for one of the size that is asked for now");
+      say_anew("has a table that is too small for the size that is asked for now");
       return false;
     }
     return true;

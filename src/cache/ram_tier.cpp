@@ -210,13 +210,13 @@ std::uint64_t table_bytes(std::uint64_t capacity, std::uint64_t entries) {
 }
 
 Status too_small(std::uint64_t capacity) {
-  return fail(ErrorCode::kInvalidArgument, fmt::format("a cache of {} bytes: at least 1 MiB", capacity));
+  return fail(ErrorCode::kInvalidArgument, fmt::format("a cache of {} bytes is too small: it needs at least 1 MiB", capacity));
 }
 
 Result<CacheTierPtr> open_private(const RamTierOptions& options, const std::string& why) {
   const std::uint64_t capacity = options.capacity_bytes / std::max(1u, options.processes);
   if (options.warn)
-    options.warn(fmt::format("shared memory is not to be had ({}): {} MiB of cache for this process alone",
+    options.warn(fmt::format("shared memory cannot be used ({}): {} MiB of cache for this process alone",
                              why, capacity / kMiB));
   if (capacity < kMiB) return std::unexpected(too_small(capacity).error());
   MemoryBlock block = MemoryBlock::allocate(capacity);
@@ -240,9 +240,9 @@ Result<std::unique_ptr<Stripe>> attach_stripe(const std::string& path, std::uint
   if (!file) return std::unexpected(file.error());
   const MutableBytes memory = (*file)->bytes().first(table);
   if (!EntryTable::is_formatted(memory))
-    return fail(ErrorCode::kChanged, "is something else", {path, -1, -1, -1});
+    return fail(ErrorCode::kChanged, "is not a cache file of this version", {path, -1, -1, -1});
   if (EntryTable(memory, {}).machine() != this_machine())
-    return fail(ErrorCode::kChanged, "is another container's", {path, -1, -1, -1});
+    return fail(ErrorCode::kChanged, "belongs to another container", {path, -1, -1, -1});
   return std::make_unique<Stripe>(std::move(*file), MemoryBlock(), table);
 }
 
@@ -262,7 +262,7 @@ Result<CacheTierPtr> open_ram_tier(const RamTierOptions& options) {
   const std::string path = fmt::format("{}/{}{}-", options.folder, prefix(), options.name);
   const bool is_there = access((path + "0").c_str(), F_OK) == 0;
   if (const std::uint64_t free = free_bytes_in(options.folder); !is_there && free < capacity)
-    return open_private(options, fmt::format("{} has {} MiB left, the cache takes {}", options.folder,
+    return open_private(options, fmt::format("{} has {} MiB left, but the cache needs {} MiB", options.folder,
                                              free / kMiB, capacity / kMiB));
   Stripes stripes;
   for (std::uint32_t i = 0; i < options.stripes; ++i) {

@@ -30,7 +30,7 @@ bool is_still_there(int fd, const std::string& path) {
 }
 
 std::unexpected<Error> kept_locked(const std::string& path) {
-  return fail(ErrorCode::kIo, "another process has it locked and does not go on (is it stopped?)", at_path(path));
+  return fail(ErrorCode::kIo, "another process has it locked and does not release it (is it stopped?)", at_path(path));
 }
 
 bool has_bytes(int fd, std::uint64_t bytes) {
@@ -64,7 +64,7 @@ Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, 
     const bool is_resized = static_cast<std::uint64_t>(status.st_size) != bytes;
     if (is_alone && is_resized &&
         (ftruncate(file.get(), 0) != 0 || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)) {
-      auto failure = system_failure("cannot make room", path);
+      auto failure = system_failure("cannot resize it", path);
       unlink(path.c_str());
       return failure;
     }
@@ -86,7 +86,7 @@ Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, 
     if (!lock_shared(shared->file_)) return kept_locked(path);
     if (is_still_there(shared->file_.get(), path) && has_bytes(shared->file_.get(), bytes)) return shared;
   }
-  return fail(ErrorCode::kIo, "is removed again and again", at_path(path));
+  return fail(ErrorCode::kIo, "other processes remove it again and again", at_path(path));
 }
 
 SharedFile::~SharedFile() {
@@ -118,7 +118,7 @@ Status SharedFile::back(std::uint64_t bytes) const {
   if (error == 0) return {};
   if (ftruncate(file_.get(), 0) != 0) unlink(path_.c_str());
   errno = error;
-  return system_failure(fmt::format("no room for {} bytes", bytes), path_);
+  return system_failure(fmt::format("cannot allocate {} bytes", bytes), path_);
 }
 
 std::size_t remove_abandoned(const std::string& folder, const std::string& prefix) {
