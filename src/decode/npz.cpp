@@ -236,7 +236,7 @@ Status inflate_exactly(ConstBytes packed, MutableBytes out) {
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
     return fail(ErrorCode::kNoMemory, "npz: no memory to inflate");
-  Bytef nowhere = 0;  // zlib wants an address even for no bytes
+  Bytef nowhere = 0;  // zlib needs an address even for no bytes
   stream.next_in = reinterpret_cast<z_const Bytef*>(const_cast<std::byte*>(packed.data()));
   stream.next_out = out.empty() ? &nowhere : reinterpret_cast<Bytef*>(out.data());
   std::size_t in_left = packed.size(), out_left = out.size();
