@@ -16,7 +16,7 @@ constexpr std::size_t kColumns = 7;
 constexpr std::size_t kOffset = 1, kSample = 3, kWhat = 6;
 using Line = std::array<std::string, kColumns>;
 
-// As it can be typed from here.
+// Returns the path relative to the current folder if that is possible, so that it can be typed.
 std::string from_here(const std::string& path) {
   std::error_code ignored;
   const std::string here = std::filesystem::current_path(ignored).string() + "/";
@@ -28,7 +28,7 @@ std::string number(std::int64_t value) { return value < 0 ? "" : fmt::format("{}
 Line line_of(const BadRow& row) {
   const Where& where = row.error.where;
   const std::string file = from_here(without_secrets(where.uri));
-  // Where a file is a sample, its path says it already.
+  // If each file is one sample, its path already contains the key.
   const std::string key = where.uri.ends_with(row.key) ? "" : row.key;
   return {printable(file),
           number(where.offset),
@@ -64,7 +64,7 @@ std::string bad_table(const std::vector<BadRow>& rows, std::uint64_t limit, std:
   for (std::size_t column = 0; column < kColumns; ++column) {
     const bool is_empty =
         std::all_of(lines.begin() + 1, lines.end(), [&](const Line& line) { return line[column].empty(); });
-    if (is_empty) continue;  // its title would only take room
+    if (is_empty) continue;  // an empty column gets no title
     for (const Line& line : lines) widths[column] = std::max(widths[column], line[column].size());
   }
   for (const Line& line : lines) {

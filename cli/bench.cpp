@@ -1,4 +1,4 @@
-// penstock bench: how fast one configuration loads on this machine, by the wall clock.
+// penstock bench: measures how fast one configuration loads on this machine, by the wall clock.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 namespace penstock::cli {
 namespace {
 
-constexpr std::size_t kListed = 4;  // fields
+constexpr std::size_t kListed = 4;  // fields that are named
 
 constexpr const char* kFooter =
     "The consumer takes batches and drops them, after --sleep seconds each where given. Throughput\n"
@@ -43,7 +43,7 @@ struct Options {
   SourceOption source;
   std::uint64_t batch = 64, epochs = 2, limit_batches = 0, seed = 0, memory_bytes = 0, cache_bytes = 0;
   unsigned threads = 0;
-  std::string transform;  // "": train for images, none for arrays
+  std::string transform;  // empty: "train" for images, none for arrays
   int size = 224;
   bool antialias = true, shuffle = false, no_shuffle = false, json = false, revalidate = true;
   std::string dtype, layout = "NCHW", cache_form = "auto";
@@ -53,12 +53,12 @@ struct Options {
 struct Report {
   std::vector<EpochRun> epochs;
   LoaderStats stats;
-  ArraySpec sample;      // of the pictures, else of the first field
-  std::string fields;    // all of them where they are arrays, else that one
-  std::size_t from = 0;  // the first epoch that counts
+  ArraySpec sample;      // spec of the pictures, or of the first field if there are none
+  std::string fields;    // names of all fields if they are arrays, otherwise of that field
+  std::size_t from = 0;  // the first epoch that is measured
 };
 
-// The first picture that every sample has; nullptr: none.
+// Returns the first picture field that every sample has, or nullptr.
 const FieldInfo* image_field(const Source& source) {
   const auto found = std::ranges::find_if(source.fields(), [](const FieldInfo& field) {
     return field.kind == FieldKind::kImage && field.is_everywhere;
@@ -100,7 +100,7 @@ Result<LoaderOptions> loader_options(const Options& options, const Source& sourc
   return loader;
 }
 
-// Pictures stand for their labels too; of arrays, all are named.
+// Names the picture field alone, without its labels; arrays are all named.
 std::string describe_fields(const std::vector<BatchField>& fields, bool has_image, const ArraySpec& sample) {
   const auto describe = [](const ArraySpec& spec) {
     return fmt::format("{}{}{}", fmt::join(spec.shape, "x"), spec.shape.empty() ? "" : " ",
@@ -140,7 +140,7 @@ Result<Report> measure(Loader& loader, const Options& options) {
   return report;
 }
 
-// Of the epochs that count.
+// Sums the cache statistics of the measured epochs.
 CacheStats cache_from(const LoaderStats& stats, std::size_t first) {
   WorkerStats sum;
   for (std::size_t i = first; i < stats.epochs.size(); ++i) sum += WorkerStats{{}, stats.epochs[i].cache};

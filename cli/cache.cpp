@@ -1,4 +1,4 @@
-// penstock cache: what is in the folders that loaders cached to, and removing it.
+// penstock cache: lists cache folders on disk, and removes them.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -36,7 +36,7 @@ struct Options {
 };
 
 struct Outcome {
-  std::vector<DiskCache> caches;  // listed, or removed
+  std::vector<DiskCache> caches;  // that were listed or removed
   std::vector<Error> errors;      // of the other folders
 };
 
@@ -101,7 +101,7 @@ void print_screen(const Options& options, const Outcome& outcome) {
       fmt::print("removed {} from {}\n", format_bytes(cache.bytes_on_disk), printable(cache.folder));
   else if (!outcome.caches.empty())
     print_list(outcome.caches);
-  // One alone is the line that main() prints.
+  // With a single folder, main() prints the error.
   if (options.folders.size() > 1)
     for (const Error& error : outcome.errors) fmt::print("{}\n", printable(error.describe()));
 }
@@ -134,7 +134,7 @@ Status run(const Options& options) {
     print_json(options, outcome);
   else
     print_screen(options, outcome);
-  std::fflush(stdout);  // the verdict stands below it, also where both go into one file
+  std::fflush(stdout);  // so that the verdict comes after it, also if both go into one file
   if (outcome.errors.empty()) return {};
   return std::unexpected(outcome.errors.front());
 }

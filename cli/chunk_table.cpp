@@ -16,16 +16,16 @@
 namespace penstock::cli {
 namespace {
 
-constexpr std::uint64_t kMaxLooks = 64;  // over all arrays: each is a request where they are far away
+constexpr std::uint64_t kMaxLooks = 64;  // chunks over all arrays; on a remote store each costs a request
 constexpr std::uint64_t kMaxLooksPerArray = 8;
-constexpr std::uint64_t kLeastSamples = 512, kMaxSamples = 16'384;  // whose boxes are counted
+constexpr std::uint64_t kMinSamples = 512, kMaxSamples = 16'384;  // samples whose boxes are counted
 
 std::string name_in(const Json& codec, const char* key) {
   const Json* name = find_member(codec, key);
   return name != nullptr && name->is_string() ? name->get<std::string>() : std::string();
 }
 
-// "blosc lz4": what it compresses with says more than its name.
+// Adds the compressor to the name of the codec ("blosc lz4"), because it says more than the name.
 std::string with_method(std::string name, const Json* configuration) {
   const std::string method = configuration != nullptr ? name_in(*configuration, "cname") : std::string();
   return method.empty() ? name : name + " " + method;
@@ -65,7 +65,7 @@ std::string codecs_of(const ChunkedArray& array) {
   return {};
 }
 
-// Bytes of the object or the part of it; nothing where there is no such chunk.
+// The stored size of a chunk; nothing if the store does not have the chunk.
 Result<std::optional<std::uint64_t>> stored_bytes_of(const ChunkedArray& array, std::uint64_t chunk) {
   const auto place = array.location(chunk);
   if (!place) return std::unexpected(place.error());
@@ -78,7 +78,7 @@ Result<std::optional<std::uint64_t>> stored_bytes_of(const ChunkedArray& array, 
                                               : range.length;
 }
 
-// What a few chunks of an array take.
+// The stored size of a few chunks of an array.
 struct Look {
   std::uint64_t chunks = 0, missing = 0, bytes = 0;
 
@@ -88,7 +88,7 @@ struct Look {
   }
 };
 
-// Nothing where a chunk cannot be looked for: reading the samples will say what is wrong.
+// Returns nothing if a chunk cannot be found; reading the samples will report the error.
 std::optional<Look> look_at(const ChunkedArray& array, std::uint64_t chunks) {
   Look look{std::min(chunks, array.chunks())};
   for (std::uint64_t i = 0; i < look.chunks; ++i) {
@@ -100,7 +100,7 @@ std::optional<Look> look_at(const ChunkedArray& array, std::uint64_t chunks) {
   return look;
 }
 
-// Which arrays each field is made of, and how much of each array all samples take together.
+// The arrays that each field is made of, and the share of each array that all samples use together.
 struct Uses {
   std::vector<std::set<std::size_t>> arrays_of_field;
   std::vector<double> share;  // of each array
@@ -109,7 +109,7 @@ struct Uses {
 Uses uses_of(const Source& source) {
   const auto& arrays = source.storage().arrays;
   Uses uses{std::vector<std::set<std::size_t>>(source.fields().size()), std::vector<double>(arrays.size())};
-  const std::uint64_t wanted = std::clamp<std::uint64_t>(8 * arrays.size(), kLeastSamples, kMaxSamples);
+  const std::uint64_t wanted = std::clamp<std::uint64_t>(8 * arrays.size(), kMinSamples, kMaxSamples);
   const std::uint64_t samples = std::min(source.size(), wanted);
   std::vector<ArrayBox> boxes;
   for (std::uint64_t i = 0; i < samples; ++i)
@@ -124,7 +124,7 @@ Uses uses_of(const Source& source) {
         uses.share[box.array] += static_cast<double>(element_count(count));
       }
     }
-  // Windows overlap, and some fields are the same in all samples: nothing is stored more than once.
+  // Windows overlap, and some fields are the same in all samples, so the sum can exceed what is stored.
   for (std::size_t a = 0; a < arrays.size(); ++a) {
     const double elements = static_cast<double>(element_count(arrays[a]->spec().shape));
     const double of_all = static_cast<double>(source.size()) / static_cast<double>(std::max<std::uint64_t>(samples, 1));
@@ -158,7 +158,7 @@ std::optional<StoredArrays> look_at_arrays(const Source& source) {
   if (arrays.empty()) return std::nullopt;
   const Uses uses = uses_of(source);
   StoredArrays stored;
-  // Of many arrays, some that are evenly spaced stand for all.
+  // If there are many arrays, evenly spaced ones represent all of them.
   const std::size_t every = (arrays.size() + kMaxLooks - 1) / kMaxLooks;
   const std::uint64_t chunks =
       std::clamp<std::uint64_t>(kMaxLooks / arrays.size(), 1, kMaxLooksPerArray);

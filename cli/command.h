@@ -1,5 +1,5 @@
-// What a command of the command line is: options it adds to the app, and what to run once they
-// are parsed. An error that comes back is printed in one line by main().
+// A command of the command line: the options that it adds to the app, and the function that runs once they are parsed. If
+// the function fails, main() prints the error in one line.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,7 +11,7 @@
 namespace penstock::cli {
 
 struct Command {
-  CLI::App* app = nullptr;  // belongs to the app it was added to
+  CLI::App* app = nullptr;  // owned by the app that it was added to
   std::function<Status()> run;
 };
 

@@ -1,4 +1,4 @@
-// penstock demo: the main job on data of its own, on one screen.
+// penstock demo: shows loading at work, on pictures that it makes itself.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ struct Options {
 
 struct Data {
   SourcePtr source;
-  double making_seconds = 0;  // 0: was there
+  double making_seconds = 0;  // 0 if the images existed already
 };
 
 Result<Data> prepare_data(const Options& options) {
@@ -55,7 +55,7 @@ Result<Data> prepare_data(const Options& options) {
     data.making_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   }
   OpenOptions open;
-  open.keep_index = false;  // leaves nothing behind but the folder
+  open.keep_index = false;  // so that nothing but the folder is left behind
   auto source = open_source(options.folder, open);
   if (!source) return std::unexpected(std::move(source).error());
   data.source = std::move(*source);

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kRecipe = 1;  // counts up when the painter changes
+constexpr int kRecipe = 1;  // increment it when the painter changes
 constexpr const char* kMarker = ".penstock-demo.json";
 
 std::size_t label_of(std::uint64_t index) { return static_cast<std::size_t>(index % kDemoClasses); }
@@ -30,7 +30,7 @@ fs::path path_of(const DemoImages& images, std::uint64_t index) {
   return fs::path(images.folder) / demo_class_name(label_of(index)) / fmt::format("{:05}.jpg", index);
 }
 
-// -1 where one is missing.
+// The size of all images; -1 if one is missing.
 std::int64_t bytes_of(const DemoImages& images) {
   std::int64_t sum = 0;
   for (std::uint64_t i = 0; i < images.count; ++i) {
@@ -41,7 +41,7 @@ std::int64_t bytes_of(const DemoImages& images) {
   return sum;
 }
 
-// What stands in the folder once it is complete; bytes is -1 before that.
+// The contents of the marker file. `bytes` is -1 until the folder is complete.
 nlohmann::json marker_of(const DemoImages& images, std::int64_t bytes) {
   return {{"recipe", kRecipe}, {"images", images.count}, {"seed", images.seed}, {"bytes", bytes}};
 }
@@ -57,7 +57,7 @@ Status write_marker(const DemoImages& images, std::int64_t bytes) {
   return {};
 }
 
-// Empty class folders and a marker that says "not complete".
+// Makes empty class folders and a marker that says "not complete".
 Status prepare_folder(const DemoImages& images) {
   std::error_code error;
   fs::create_directories(images.folder, error);

@@ -1,4 +1,4 @@
-// The demo's data set: a folder of painted JPEGs in ten class folders, made once and found again.
+// The data set of the demo: painted JPEGs in ten class folders. They are made once and used again by later runs.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ struct DemoImages {
   std::uint64_t seed = 1;
 };
 
-// Everything is there, made with the same numbers.
+// Returns whether all images exist and were made with the same parameters.
 bool is_complete(const DemoImages& images);
 
-// Makes them anew. Touches nothing in a folder that has files and was not made by the demo.
+// Makes all images. Fails, and changes nothing, if the folder has files and was not made by the demo.
 // `progress` is called from the calling thread.
 Status make_demo_images(const DemoImages& images, unsigned threads,
                         const std::function<void(std::uint64_t done)>& progress);

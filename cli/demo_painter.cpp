@@ -18,12 +18,12 @@ Color mix(Color a, Color b, float t) {
   return {a.r + (b.r - a.r) * t, a.g + (b.g - a.g) * t, a.b + (b.b - a.b) * t};
 }
 
-// What a class looks like.
+// The look of a class.
 struct Scene {
   std::string_view name;
   Color dark, middle, light;  // the palette, by brightness
-  float persistence;          // contrast of an octave against the one before
-  float stretch;              // of the texture, sideways where above 1
+  float persistence;          // contrast of an octave relative to the one before
+  float stretch;              // of the texture; above 1 it is stretched sideways
   int objects;                // at most
 };
 
@@ -44,7 +44,7 @@ struct Size {
   int width, height;
 };
 
-// Landscape mostly, portrait often enough, a few square.
+// Mostly landscape, often portrait, sometimes square.
 Size choose_size(Draws& draws) {
   constexpr std::array<Size, 8> sizes = {
       {{500, 375}, {500, 333}, {500, 375}, {375, 500}, {500, 400}, {333, 500}, {480, 360}, {500, 500}}};
@@ -58,7 +58,7 @@ Size choose_size(Draws& draws) {
 
 using Plane = std::vector<float>;
 
-// Where a pixel stands between the points of a coarse grid, eased so that no creases show.
+// The position of each pixel between the points of a coarse grid, eased so that no creases show.
 struct Steps {
   Steps(int length, float cell, float phase) : at(static_cast<std::size_t>(length)), weight(at.size()) {
     for (std::size_t i = 0; i < at.size(); ++i) {
@@ -119,7 +119,7 @@ Color palette(const Scene& scene, float t) {
   return t < 0.5f ? mix(scene.dark, scene.middle, t * 2) : mix(scene.middle, scene.light, t * 2 - 1);
 }
 
-// An ellipse or a turned box over what is there: sharp edge, shaded from one side, textured.
+// Paints an ellipse or a rotated box over the canvas: textured, with a sharp edge and shaded from one side.
 void paint_object(std::vector<Color>& canvas, const Plane& texture, Size size, const Scene& scene,
                   Draws& draws) {
   const float shorter = static_cast<float>(std::min(size.width, size.height));
@@ -194,7 +194,7 @@ Picture paint_demo_picture(std::uint64_t seed, std::uint64_t index, std::size_t 
   Picture picture{size.width, size.height, std::vector<std::uint8_t>(canvas.size() * 3)};
   const float grain = static_cast<float>(draws.uniform(4, 9));
   for (std::size_t i = 0; i < canvas.size(); ++i) {
-    const std::uint32_t bits = draws.next_u32();  // two uniform numbers: their sum is a triangle
+    const std::uint32_t bits = draws.next_u32();  // two uniform numbers, whose sum has a triangular distribution
     const float noise =
         (static_cast<float>(bits & 0xFFFF) + static_cast<float>(bits >> 16)) * (1.0f / 65536.0f) - 1;
     picture.rgb[3 * i] = to_byte(canvas[i].r + grain * 2 * noise);

@@ -1,8 +1,8 @@
-// Pictures for the demo that cost a decoder as much as photographs do.
+// Paints pictures for the demo that take a decoder as long as photographs do.
 //
-// Why painted: nothing is downloaded, and the spectrum decides how long a JPEG is and how fast it
-// decodes. Photographs carry about the same contrast in every octave; so do these, plus
-// gradients, objects with edges, and grain.
+// Why: nothing has to be downloaded. The spectrum of a picture decides how large a JPEG is and how fast it decodes.
+// Photographs have about the same contrast in every octave. So do these pictures, and they have gradients, objects with
+// edges, and grain.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// One epoch as a training loop sees it: takes batches, drops them, and looks at the clock.
+// Runs one epoch as a training loop would: takes batches, drops them, and measures the time.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,32 +15,32 @@ struct EpochRequest {
   std::string label;  // of the progress bar
   std::string unit = "samples";
   std::uint64_t batch_size = 1;
-  std::uint64_t limit_batches = 0;  // 0: all
+  std::uint64_t limit_batches = 0;  // 0: no limit
   double sleep_seconds = 0;         // after each batch, in place of a training step
 };
 
 struct EpochRun {
   std::uint64_t samples = 0, batches = 0, bytes = 0;
-  // From start_epoch() until the last batch has been used: reading and decoding ahead, the first
-  // batch's latency and the sleep after the last batch all count.
+  // Time from start_epoch() until the last batch has been used. It includes the latency of the first batch and the sleep
+  // after the last one.
   double seconds = 0;
   double first_batch_seconds = 0;
   double cpu_seconds = 0;
-  std::vector<double> waits;  // for each batch, from asking for it to having it
+  std::vector<double> waits;  // by batch: time that next() took
 
   double throughput() const { return seconds > 0 ? static_cast<double>(samples) / seconds : 0; }
   double waited_seconds() const;
-  // The share of the time that the consumer waited.
+  // The share of the time in which the consumer waited.
   double stall() const { return seconds > 0 ? waited_seconds() / seconds : 0; }
 };
 
 // Shows a progress bar while it runs.
 Result<EpochRun> run_epoch(Loader& loader, const EpochRequest& request);
 
-// Several epochs as one.
+// Sums the epochs from index `from` on.
 EpochRun joined(const std::vector<EpochRun>& epochs, std::size_t from);
 
-// The value below which `share` of the values lie (nearest rank); 0 where there are none.
+// The value below which `share` of the values lie (nearest rank); 0 if there are no values.
 double percentile(std::vector<double> values, double share);
 
 nlohmann::ordered_json to_json(const EpochRun& epoch);

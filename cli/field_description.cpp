@@ -10,7 +10,7 @@
 namespace penstock::cli {
 namespace {
 
-constexpr std::size_t kListed = 20;  // values
+constexpr std::size_t kListed = 20;  // values that are listed
 
 std::string plural(std::uint64_t count, const char* one) {
   return count == 1 ? fmt::format("1 {}", one) : fmt::format("{} {}s", with_commas(count), one);

@@ -1,4 +1,4 @@
-// The statistics of a field as people read them.
+// Formats the statistics of a field for people.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace penstock::cli {
 
-// Several lines; class names stand beside the labels they belong to.
+// Returns several lines, with the class name beside each label.
 std::string describe(const FieldStatistics& statistics, const std::vector<std::string>& classes);
 
 }  // namespace penstock::cli

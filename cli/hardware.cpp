@@ -4,7 +4,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-// jpeglib.h wants FILE and size_t.
+// jpeglib.h needs FILE and size_t.
 #include <jpeglib.h>
 #include <cstddef>
 #include <cstdio>

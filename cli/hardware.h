@@ -1,4 +1,4 @@
-// The machine and the versions that a result was measured with: a number without them says little.
+// The machine and the library versions of a measurement, which is of little use without them.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@ namespace penstock::cli {
 
 struct Hardware {
   std::string cpu;
-  unsigned usable_cores = 1;  // by affinity and cgroup
+  unsigned usable_cores = 1;  // as affinity and cgroup allow
   std::uint64_t memory_bytes = 0, memory_free_bytes = 0;
   std::string os, kernel;
 };

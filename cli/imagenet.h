@@ -1,4 +1,4 @@
-// The usual ImageNet pipelines, as torchvision's reference scripts have them.
+// The usual ImageNet pipelines of torchvision's reference scripts.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@ namespace penstock::cli {
 
 // RandomResizedCrop with scale 0.25 to 1, flip, Normalize.
 std::vector<Transform> imagenet_train(int size, bool antialias);
-// The shorter side to 256/224 of the size, the centre of it, Normalize.
+// Resizes the shorter side to 256/224 of the size, then CenterCrop and Normalize.
 std::vector<Transform> imagenet_eval(int size, bool antialias);
 
 }  // namespace penstock::cli

@@ -1,4 +1,4 @@
-// penstock inspect: what a source holds, how large it is decoded, and what fits in memory.
+// penstock inspect: describes the contents of a source, its decoded size, and what fits in memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,8 +27,8 @@ namespace penstock::cli {
 namespace {
 
 constexpr std::uint64_t kSampled = 64;
-constexpr std::uint64_t kMaxChunkBytes = std::uint64_t{256} << 20;  // decoded for them, about
-constexpr std::size_t kListed = 5;                                   // classes, shapes, broken files
+constexpr std::uint64_t kMaxChunkBytes = std::uint64_t{256} << 20;  // approximate limit of the chunks that are decoded for the sampled shapes
+constexpr std::size_t kListed = 5;                                   // classes, shapes or broken files that are listed
 
 constexpr const char* kFooter =
     "Up to 64 evenly spaced samples are read and decoded (fewer of arrays in large chunks); those\n"
@@ -57,7 +57,7 @@ struct ClassCount {
 struct ShapeCount {
   std::string field;
   ArraySpec spec;
-  std::uint64_t samples = 0;  // of the sampled
+  std::uint64_t samples = 0;  // number of inspected samples with this shape
 };
 
 struct Findings {
@@ -65,10 +65,10 @@ struct Findings {
   std::vector<ShapeCount> shapes;  // the most frequent first
   std::vector<Error> broken, bad_shards;
   std::uint64_t sampled = 0, broken_samples = 0;
-  std::uint64_t shards = 0;                 // 0: not in shards
-  std::vector<std::uint64_t> samples_with;  // each field of the source, of the sampled
+  std::uint64_t shards = 0;                 // 0: the source has no shards
+  std::vector<std::uint64_t> samples_with;  // by field of the source: number of inspected samples that have it
   std::optional<StoredArrays> arrays;
-  double decoded_bytes = -1;                // of all samples, from the mean of the sampled; -1: not known
+  double decoded_bytes = -1;                // of all samples, estimated from the inspected ones; -1: unknown
   double stored_bytes = 0;
   bool decoded_is_estimate = false, stored_is_estimate = false;
 };
@@ -92,11 +92,11 @@ std::vector<ClassCount> count_classes(const Source& source) {
   return counts;
 }
 
-// Shards are the objects that samples share; their samples stand together.
+// Shards are the objects that samples share. The samples of a shard are consecutive.
 std::uint64_t count_shards(const Source& source) {
   const auto shard_of = [&](std::uint64_t sample) {
     const auto extent = source.extent(sample, 0);
-    // A sample without the first field: the error names the shard, too.
+    // If a sample lacks the first field, the error still names the shard.
     return extent ? (extent->shared_object || extent->block >= 0 ? extent->object : "")
                   : extent.error().where.uri;
   };
@@ -112,10 +112,10 @@ std::uint64_t count_shards(const Source& source) {
   return shards;
 }
 
-// What one thread of the visit has seen.
+// The findings of one thread.
 struct Sighting {
   std::vector<ShapeCount> shapes;
-  std::vector<std::uint64_t> samples;  // with each field of the source
+  std::vector<std::uint64_t> samples;  // by field of the source: samples that have it
   double bytes = 0;
 };
 
@@ -135,13 +135,14 @@ void count(Sighting& sighting, const FieldInfo& field, const SeenField& seen) {
     return;
   }
   ArraySpec spec{seen.view->dtype, seen.view->shape_vector()};
-  // Pictures that are masks have no channels in a batch either; labels of patches never had any.
+  // Masks that are pictures have no channel axis in a batch; labels of patches have none to begin with.
   if (field.kind == FieldKind::kMask && field.form != FieldForm::kChunks) spec.shape.pop_back();
   sighting.bytes += static_cast<double>(spec.bytes());
   count_shape(sighting.shapes, {field.name, std::move(spec), 1});
 }
 
-// Evenly spaced; of compressed shards the first, or all would be decompressed to reach the others.
+// Returns evenly spaced samples; for compressed shards the first ones, because reaching the others would decompress
+// everything before them.
 std::vector<std::uint64_t> samples_to_read(const Source& source) {
   std::uint64_t count = std::min(source.size(), kSampled);
   if (!source.storage().arrays.empty()) {
@@ -158,7 +159,7 @@ std::vector<std::uint64_t> samples_to_read(const Source& source) {
   return samples;
 }
 
-// Texts always have; arrays and images where more than one shape was seen.
+// True for texts, and for arrays and images if more than one shape was seen.
 bool has_different_sizes(const Source& source, const std::vector<ShapeCount>& shapes) {
   return std::ranges::any_of(source.fields(), [&](const FieldInfo& field) {
     return field.kind > FieldKind::kInteger || std::ranges::count(shapes, field.name, &ShapeCount::field) > 1;
@@ -197,13 +198,13 @@ Result<Findings> look_at(const SourcePtr& source) {
     for (std::size_t i = 0; i < sighting->samples.size(); ++i)
       findings.samples_with[i] += sighting->samples[i];
   }
-  // Whichever thread saw it first.
+  // The order must not depend on which thread saw a shape first.
   std::ranges::sort(findings.shapes, {}, [](const ShapeCount& one) { return one.spec.shape; });
   std::ranges::stable_sort(findings.shapes, std::greater{}, &ShapeCount::samples);
   findings.broken_samples = visit->bad_samples;
   for (BadValue& bad : visit->bad) {
     std::int64_t& sample = bad.error.where.sample;
-    sample = static_cast<std::int64_t>(samples[static_cast<std::size_t>(sample)]);  // of the whole
+    sample = static_cast<std::int64_t>(samples[static_cast<std::size_t>(sample)]);  // index in the whole source
     findings.broken.push_back(std::move(bad.error));
   }
   findings.arrays = look_at_arrays(*source);
@@ -239,8 +240,7 @@ void print_classes(const std::vector<ClassCount>& classes) {
                with_commas(smallest->samples), largest->name, with_commas(largest->samples));
 }
 
-// "300..512 x 337..539 x 3 uint8": where there are too many shapes to list. Nothing where their
-// types or ranks differ.
+// Returns "300..512 x 337..539 x 3 uint8", for more shapes than can be listed; nothing if their types or ranks differ.
 std::string describe_range(const std::vector<ShapeCount>& shapes) {
   const ArraySpec& first = shapes.front().spec;
   Shape low = first.shape, high = first.shape;
@@ -259,12 +259,12 @@ std::string describe_range(const std::vector<ShapeCount>& shapes) {
   return fmt::format("{} {}", text, name_of(first.dtype));
 }
 
-// Where a field is not in all samples, how often it was there.
+// Says how many samples have the field, unless all have it.
 std::string presence(const FieldInfo& field, std::uint64_t samples, const Findings& findings) {
   return field.is_everywhere ? "" : fmt::format(", in {} of {} sampled", samples, findings.sampled);
 }
 
-// Names wider than the column of titles stand on a line of their own.
+// A name that is wider than the column of titles gets a line of its own.
 std::string title_of(const std::string& field) {
   return field.size() > 10 ? fmt::format("  {}\n{:13}", field, "") : fmt::format("  {:<10} ", field);
 }
@@ -428,7 +428,7 @@ Status run(const Options& options) {
   const PatchOption& patch = options.source.patch;
   const bool may_be_volume = !patch.is_given() && !patch.has_details() && is_tiff_file(options.source.uri);
   const auto volume = may_be_volume ? open_tiff_file(options.source.uri) : Result<ChunkedArrayPtr>(nullptr);
-  auto source = open(options.source, Index::kFresh, &bad_shards);  // what is there now, sizes included
+  auto source = open(options.source, Index::kFresh, &bad_shards);  // a new index, so that the sizes are current
   if (!source && may_be_volume) {
     if (!volume) return std::unexpected(volume.error());
     print_volume(**volume, options.json);

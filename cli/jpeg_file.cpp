@@ -13,11 +13,11 @@ namespace penstock::cli {
 namespace {
 
 struct ErrorExit {
-  jpeg_error_mgr manager;  // first: libjpeg hands back a pointer to it
+  jpeg_error_mgr manager;  // first member, because libjpeg passes a pointer to it to the handlers
   std::jmp_buf jump;
 };
 
-// Only plain C objects live here, so that the jump out of libjpeg skips no destructor.
+// This function has only plain C objects, so that the jump out of libjpeg skips no destructor.
 bool encode(const Picture& picture, int quality, unsigned char** bytes, unsigned long* size) {
   jpeg_compress_struct jpeg;
   ErrorExit errors;

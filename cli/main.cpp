@@ -1,5 +1,5 @@
-// The command line: finds the command, and turns whatever goes wrong into one line and an exit
-// code: 0 done, 1 the data or the run failed, 2 wrong usage.
+// The command line: runs the chosen command and turns every error into one line and an exit code. 0: success, 1: the data
+// or the run failed, 2: wrong usage.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ int unknown_command(const std::string& word, const std::vector<Command>& command
   std::vector<std::string> names;
   for (const Command& command : commands) names.push_back(command.app->get_name());
   std::string hint = or_nearest(word, names);
-  for (const std::string& name : names)  // letters swapped: two edits, yet one slip
+  for (const std::string& name : names)  // swapped letters are two edits, but one typing error
     if (hint.empty() && std::ranges::is_permutation(word, name))
       hint = fmt::format("; did you mean {}?", name);
   return wrong_usage(
@@ -111,7 +111,7 @@ int main_of(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return penstock::cli::main_of(argc, argv);
-  } catch (const std::exception& error) {  // out of memory, or a bug: still one line
+  } catch (const std::exception& error) {  // lack of memory or a bug also gives one line
     fmt::print(stderr, "penstock: {}\n", error.what());
     return penstock::cli::kFailed;
   }

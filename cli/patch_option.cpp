@@ -99,7 +99,7 @@ Result<PatchOptions> to_options(const PatchOption& option) {
   options.size = option.size;
   options.per_epoch = option.per_epoch;
   options.overlap = option.overlap;
-  // One number is for all axes, as in Python.
+  // A single number applies to all axes, as in Python.
   if (options.overlap.size() == 1) options.overlap.resize(option.size.size(), option.overlap.front());
   if (!option.labels.empty()) options.labels = {option.labels};
   if (!option.region.empty()) {

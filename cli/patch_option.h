@@ -1,5 +1,4 @@
-// What patches of a volume are opened with, as it is typed: --patch, --per-epoch, --labels, --overlap,
-// --region, --axes.
+// The options of patches of a volume: --patch, --per-epoch, --labels, --overlap, --region, --axes.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,7 +16,7 @@ struct PatchOption {
   std::string labels, region, axes;
 
   bool is_given() const { return !size.empty(); }
-  // Something that only makes sense with a size.
+  // True if an option is given that needs --patch.
   bool has_details() const {
     return per_epoch > 0 || !labels.empty() || !overlap.empty() || !region.empty() || !axes.empty();
   }

@@ -1,4 +1,4 @@
-// What this process has used so far, by the system's own books.
+// The resources that this process has used so far, as the system counts them.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,6 @@
 namespace penstock::cli {
 
 double cpu_seconds();            // user and system, all threads
-std::uint64_t peak_rss_bytes();  // the most that was resident at one time
+std::uint64_t peak_rss_bytes();  // the largest resident size so far
 
 }  // namespace penstock::cli

@@ -1,4 +1,4 @@
-// A progress bar on stderr for people; silent where stderr is not a terminal.
+// A progress bar on stderr. It is silent if stderr is not a terminal.
 #pragma once
 
 #include <chrono>
@@ -7,10 +7,10 @@
 
 namespace penstock::cli {
 
-// Not thread-safe. Draws at most ten times a second, and wipes its line when it goes.
+// Not thread-safe. Draws at most ten times per second and clears its line when it is destroyed.
 class ProgressBar {
  public:
-  // total 0: not known, only a count is shown.
+  // If `total` is 0, it is unknown, and only a count is shown.
   ProgressBar(std::string label, std::uint64_t total, std::string unit);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;

@@ -10,7 +10,7 @@
 namespace penstock::cli {
 namespace {
 
-constexpr double kMax = 9.2e18;  // what 63 bits hold
+constexpr double kMax = 9.2e18;  // the largest number of 63 bits, roughly
 
 constexpr std::array<std::pair<std::string_view, double>, 14> kUnits = {{
     {"", 1},

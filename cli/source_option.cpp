@@ -26,7 +26,8 @@ struct Opening {
   std::vector<Error> bad_shards;
 };
 
-// What is no Zarr at all is told better by those who look at everything: what it is, or which name is near.
+// Opens a Zarr store. If it is not Zarr, the general open function gives the better error: it says which kind of source it is,
+// or which existing name is similar.
 Result<SourcePtr> look_at_zarr(const SourceOption& option, const OpenOptions& otherwise, MissingChunk missing) {
   auto options = to_options(option.zarr);
   if (!options) return std::unexpected(options.error());
@@ -46,7 +47,7 @@ Result<SourcePtr> look_at_zarr(const SourceOption& option, const OpenOptions& ot
   }
   const auto other = open_source(option.given_uri, otherwise);
   if (!other) return std::unexpected(other.error());
-  if ((*other)->kind().starts_with("zarr")) return source;  // it is there, but not what was named in it
+  if ((*other)->kind().starts_with("zarr")) return source;  // the store exists, but not the array that was named
   return fail(ErrorCode::kInvalidArgument, fmt::format("{}; this is: {}", kOnlyZarr, (*other)->kind()),
               {option.uri, -1, -1, -1});
 }
@@ -65,7 +66,7 @@ Result<SourcePtr> look_at_patches(const SourceOption& option, const OpenOptions&
   return open_patches({option.given_uri}, *options);
 }
 
-// What --missing says; where it is not given, `otherwise`.
+// Returns the value of --missing, or `otherwise` if the option is not given.
 MissingChunk missing_of(const SourceOption& option, MissingChunk otherwise) {
   return option.missing == "fill" ? MissingChunk::kFill : option.missing == "error" ? MissingChunk::kError : otherwise;
 }
@@ -91,7 +92,7 @@ Opening look(const SourceOption& option, bool keep_index, bool goes_on, MissingC
     opening.source = fail(ErrorCode::kInvalidArgument, kOnlyPatches);
   else
     opening.source = is_zarr ? look_at_zarr(option, options, missing) : open_source(option.given_uri, options);
-  // Only now is it known to be Zarr.
+  // Only the opened source tells that it is Zarr.
   if (opening.source && !is_zarr && (*opening.source)->kind().starts_with("zarr") &&
       missing != MissingChunk::kFillIfGone)
     opening.source = look_at_zarr(option, options, missing);
@@ -115,7 +116,7 @@ void add_source_option(CLI::App& app, SourceOption& option) {
   app.add_option("--kind", option.kind, fmt::format("{}; default: found out", fmt::join(kinds, ", ")))
       ->type_name("KIND")
       ->check(one_of(kinds));
-  // From the environment it does not stand in the list of processes, which everybody can read.
+  // A header that comes from the environment is not visible in the list of processes, which every user can read.
   app.add_option("--header", option.headers,
                  "\"Authorization: Bearer ...\" for the server of a URL; again for more. Also read from "
                  "PENSTOCK_HTTP_HEADER")
@@ -141,7 +142,7 @@ void add_threads_option(CLI::App& app, unsigned& threads) {
 Result<SourcePtr> open(const SourceOption& option, Index index, std::vector<Error>* bad_shards,
                        MissingChunk missing) {
   Opening opening = look(option, index != Index::kFresh, bad_shards != nullptr, missing);
-  // What an earlier run knew fits sizes and times: the bytes have not been looked at.
+  // The saved index agrees with sizes and times, but the bytes themselves have not been compared.
   if (index == Index::kCompared && opening.source && (*opening.source)->storage().index_was_saved) {
     const SourcePtr known = *opening.source;
     opening = look(option, false, bad_shards != nullptr, missing);

@@ -1,4 +1,4 @@
-// The URI argument that commands share: how it is given, and how it is opened.
+// The URI argument and its options, which several commands share, and how the source is opened.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,7 +14,7 @@ namespace penstock::cli {
 
 struct SourceOption {
   std::string uri;        // for people: without the password and query of a URL
-  std::string given_uri;  // as it was given
+  std::string given_uri;  // as the user typed it
   std::string kind;
   std::vector<std::string> more_stores;  // Zarr stores that are joined to the first
   std::vector<std::string> headers;      // "Name: value", for the server of a URL
@@ -23,27 +23,25 @@ struct SourceOption {
   PatchOption patch;
 };
 
-// Adds URI, further stores, --kind and what Zarr and patches of volumes are opened with. `option` must outlive
-// the parse.
+// Adds the URI, further stores, --kind, and the options of Zarr and of patches of volumes. `option` must outlive the parse.
 void add_source_option(CLI::App& app, SourceOption& option);
 
-// Adds --threads, whose 0 stands for all usable cores.
+// Adds --threads; 0 means all usable cores.
 void add_threads_option(CLI::App& app, unsigned& threads);
 
 enum class Index : unsigned char {
-  kKept,      // an earlier run's where there is one
-  kFresh,     // a new look
-  kCompared,  // a new look that also tells what has gone since an earlier run
+  kKept,      // use the saved index of an earlier run, if there is one
+  kFresh,     // make a new index
+  kCompared,  // make a new index, and report the objects that have disappeared since an earlier run
 };
 
-// Warnings go to stderr, a line each; counts samples on stderr while it looks. With `bad_shards`,
-// shards that cannot be read through are noted there, and what can be read of them counts. `missing` holds where
-// --missing is not given.
+// Opens the source. Prints warnings to stderr, one line each, and shows progress there. With `bad_shards`, the errors of
+// damaged shards are added to it, and their readable samples are used. `missing` applies if --missing is not given.
 Result<SourcePtr> open(const SourceOption& option, Index index, std::vector<Error>* bad_shards = nullptr,
                        MissingChunk missing = MissingChunk::kFillIfGone);
 
-// Random patches as a list, for commands that go through all samples: those of the first epoch with seed 0.
-// Other sources are returned as they are.
+// For commands that visit all samples: turns a source of random patches into a list of the patches of the first epoch with
+// seed 0. Other sources are returned unchanged.
 Result<SourcePtr> with_list_of_samples(SourcePtr source);
 
 }  // namespace penstock::cli

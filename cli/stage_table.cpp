@@ -9,7 +9,7 @@ namespace penstock::cli {
 namespace {
 
 constexpr double kBarWidth = 24;
-constexpr std::size_t kWork = kStages - 1;  // deliver is the consumer's
+constexpr std::size_t kWork = kStages - 1;  // all stages but deliver, which is the consumer's time
 
 }  // namespace
 

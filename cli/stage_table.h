@@ -1,4 +1,4 @@
-// Where the workers' time went, on the screen and in JSON.
+// Shows how the workers spent their time, as a table and as JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,12 +15,12 @@ using Stages = std::array<StageStats, kStages>;
 // Sums the epochs from the given one on.
 Stages stages_from(const LoaderStats& stats, std::size_t first_epoch);
 
-// One line a stage; those that did nothing are left out.
+// Returns one line per stage, without idle stages.
 std::string stage_table(const Stages& stages);
 
 nlohmann::ordered_json to_json(const Stages& stages);
 
-// What may be done about a bottleneck; "" where nothing useful can be said.
+// Returns advice about the bottleneck; empty if there is none.
 std::string advice_for(const LoaderStats& stats);
 
 }  // namespace penstock::cli

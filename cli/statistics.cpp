@@ -1,4 +1,4 @@
-// penstock statistics: means and deviations for Normalize, class counts, lengths.
+// penstock statistics: computes means and deviations for Normalize, class counts and lengths.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace penstock::cli {
 namespace {
 
-constexpr std::uint64_t kListed = 10;  // bad ones
+constexpr std::uint64_t kListed = 10;  // bad samples that are listed
 
 constexpr const char* kFooter =
     "Images: mean, std, min and max of each channel, divided by 255, with the Normalize(...) to\n"

@@ -1,4 +1,4 @@
-// penstock verify: reads and decodes everything there is, and lists what is bad.
+// penstock verify: reads and decodes all samples, and lists the bad ones.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -38,7 +38,7 @@ struct Options {
 };
 
 struct Report {
-  SourcePtr source;  // nullptr: could not be opened
+  SourcePtr source;  // nullptr if it could not be opened
   Visit visit;
   std::vector<BadRow> bad;
   std::size_t bad_shards = 0;
@@ -46,7 +46,7 @@ struct Report {
   std::uint64_t good() const { return visit.samples - visit.bad_samples; }
 };
 
-// The data is to blame, not what was typed.
+// True if the data is at fault, not the command line.
 bool is_damage(ErrorCode code) {
   return code == ErrorCode::kCorrupt || code == ErrorCode::kTruncated || code == ErrorCode::kTooLarge ||
          code == ErrorCode::kChanged;
@@ -59,7 +59,7 @@ Result<Report> verify(const Options& options) {
   if (!source && bad_shards.empty() && !is_damage(source.error().code))
     return std::unexpected(source.error());
   report.bad_shards = bad_shards.size();
-  // That no sample is left is no news where the shards' own errors say why.
+  // "No samples" is not reported if the errors of the shards already say why.
   if (!source && (bad_shards.empty() || is_damage(source.error().code))) bad_shards.push_back(source.error());
   report.bad = rows_of(bad_shards);
   if (!source) return report;
@@ -141,7 +141,7 @@ Status run(const Options& options) {
     print_json(options, *report);
   else
     print_screen(options, *report);
-  std::fflush(stdout);  // the verdict stands below it, also where both go into one file
+  std::fflush(stdout);  // so that the verdict comes after it, also if both go into one file
   if (report->bad.empty()) return {};
   return fail(ErrorCode::kCorrupt, verdict_of(*report), {options.source.uri, -1, -1, -1});
 }

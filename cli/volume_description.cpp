@@ -14,7 +14,7 @@
 namespace penstock::cli {
 namespace {
 
-// Of all strips or tiles; they are known without reading them.
+// The stored size of all strips or tiles, which is known without reading them.
 std::uint64_t stored_bytes(const ChunkedArray& volume) {
   std::uint64_t bytes = 0;
   for (std::uint64_t chunk = 0; chunk < volume.chunks(); ++chunk)
@@ -22,7 +22,7 @@ std::uint64_t stored_bytes(const ChunkedArray& volume) {
   return bytes;
 }
 
-// A size that fits: axes of pages whole, at most 64 along Y and X.
+// Suggests a patch size: the whole axes of pages, and at most 64 along Y and X.
 Shape example_size(const ChunkedArray& volume) {
   Shape size = volume.spec().shape;
   const std::size_t y = volume.axes().find('Y');

@@ -1,4 +1,4 @@
-// What a TIFF volume is, before anybody says which patches of it are samples.
+// Describes a TIFF volume for which no patch size is given yet.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace penstock::cli {
 
-// By its name.
+// Judges by the name of the file.
 bool is_tiff_file(const std::string& uri);
 Result<ChunkedArrayPtr> open_tiff_file(const std::string& uri);
 

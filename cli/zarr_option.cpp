@@ -17,7 +17,7 @@ std::optional<Number> number_in(std::string_view text) {
   return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-// 2019, 2019-03 or 2019-03-01T12:00:00.5; whether it is a day of a calendar, the library says.
+// Recognises 2019, 2019-03 and 2019-03-01T12:00:00.5. The library checks whether the date exists.
 bool looks_like_date(std::string_view text) {
   constexpr std::string_view kPattern = "0000-00-00T00:00:00";
   constexpr std::size_t kEnds[] = {4, 7, 10, 13, 16, 19};
@@ -42,7 +42,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-// Times have colons of their own, so every one is tried as the one between the ends.
+// Times contain colons, too, so each colon is tried as the one between the two ends.
 std::optional<CoordinateRange> read_range(std::string_view text) {
   const auto end_of = [](std::string_view end) -> std::optional<CoordinateLabel> {
     if (end.empty()) return std::nullopt;

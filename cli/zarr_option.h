@@ -1,5 +1,4 @@
-// What a Zarr array or group is opened with, as it is typed: --variables, --sample-dim, --select, --isel,
-// --window, --gaps.
+// The options of a Zarr array or group: --variables, --sample-dim, --select, --isel, --window, --gaps.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,7 +14,7 @@ struct ZarrOption {
   std::vector<std::string> variables;
   std::string sample_dim;
   std::vector<std::string> select, isel;
-  std::vector<std::int64_t> window;  // none, or history and horizon
+  std::vector<std::int64_t> window;  // empty, or history and horizon
   std::string gaps;
 
   bool is_given() const {
@@ -27,15 +26,15 @@ struct ZarrOption {
 // `option` must outlive the parse.
 void add_zarr_option(CLI::App& app, ZarrOption& option);
 
-// By coordinate: "lat=30:60" is a range with both ends, "lat=30:60:2" every second entry of it,
-// "level=500,850" a list and "level=500" one value. "time=2019-01:2019-06" are dates.
+// A selection by coordinate. "lat=30:60" is a range that includes both ends, "lat=30:60:2" every second entry of it,
+// "level=500,850" a list and "level=500" one value. Dates are allowed: "time=2019-01:2019-06".
 struct NamedSelection {
   std::string dimension;
   Selection selection;
 };
 Result<NamedSelection> parse_selection(const std::string& text);
 
-// By position: "time=0:100", "time=::6", "level=0,3" and "level=-1", as Python counts.
+// A selection by position, with Python's rules: "time=0:100", "time=::6", "level=0,3" or "level=-1".
 struct NamedPositions {
   std::string dimension;
   Positions positions;

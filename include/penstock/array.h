@@ -1,4 +1,5 @@
-// What an array is: element type and shape. The words are NumPy's.
+// Describes an array: element type and shape. Names and layouts are NumPy's. All types here are plain values, and the
+// functions may be called from any thread.
 #pragma once
 
 #include <cstddef>
@@ -27,15 +28,18 @@ enum class DType : std::uint8_t {
   kComplex128,
 };
 
-std::size_t size_of(DType dtype);
+std::size_t size_of(DType dtype);  // bytes per element
 std::string_view name_of(DType dtype);  // "float32"
-std::optional<DType> dtype_named(std::string_view name);
+std::optional<DType> dtype_named(std::string_view name);  // the inverse of name_of(); empty for an unknown name
 
+// The extent of each axis, the slowest one first. A Shape without axes describes a single number.
 using Shape = std::vector<std::int64_t>;
 
-// Callers have checked that the product fits (see base/checked_math.h for untrusted shapes).
+// Returns the product of all extents. The caller has checked that it fits into a std::size_t
+// (base/checked_math.h does that for shapes from files).
 std::size_t element_count(const Shape& shape);
 
+// The type and shape of an array in C order without gaps.
 struct ArraySpec {
   DType dtype = DType::kUInt8;
   Shape shape;

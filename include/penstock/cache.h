@@ -1,7 +1,4 @@
-// The cache: what samples are made from, kept in memory and on disk under a budget that holds.
-//
-// Who visits every sample once an epoch cannot hit more than cache / data, whatever is kept: so what
-// comes first stays, and nothing is ever evicted (docs/decisions has the proof).
+// The cache keeps samples between epochs, in memory that the processes of a node share and optionally on disk.
 #pragma once
 
 #include <cstdint>
@@ -14,60 +11,77 @@
 
 namespace penstock {
 
-// What is kept: the bytes as they are stored, or what comes out of decoding and of the first steps that
-// draw nothing at random. kAuto: whichever saves more seconds with the memory there is, as measured.
+// The form in which samples are cached.
+//   kEncoded  the bytes as they are stored
+//   kDecoded  the values after decoding and after the leading transforms that draw nothing at random
+//   kAuto     the form that saves more seconds within the given memory; the loader measures both
 enum class CacheForm : std::uint8_t { kAuto, kEncoded, kDecoded };
 
-// kLru is there to be compared with.
+// kKeep never evicts an entry. kLru evicts the least recently used one; it exists only for comparison and works only
+// in memory.
 enum class CachePolicy : std::uint8_t { kKeep, kLru };
 
 struct CacheOptions {
-  std::uint64_t ram_bytes = 0;  // of the node: processes that read the same share it
-  std::string disk_folder;
-  std::uint64_t disk_bytes = 0;
+  std::uint64_t ram_bytes = 0;   // per node; processes that read the same data share it. 0: no tier in memory
+  std::string disk_folder;       // made if it does not exist; needs disk_bytes
+  std::uint64_t disk_bytes = 0;  // 0: no tier on disk
   CachePolicy policy = CachePolicy::kKeep;
-  // Before an entry is used, its object is asked whether it is still the version that the entry was made from:
-  // a file once per epoch (a stat), an object on a server once per loader (a request without a body), unless
-  // the index that the loader opened with says so. false: entries are used unasked, which is for data that
-  // never change.
+  // If true, the cache checks, before it uses an entry, that the object that the entry was made from has not changed:
+  // a file once per epoch (one stat), an object on a server once per loader (one request without a body), unless the
+  // index that the loader opened with already tells its version. If false, entries are used unchecked, which is only
+  // right for data that never change.
   bool revalidate = true;
-  std::function<void(const std::string&)> warn;  // from any thread
+  std::function<void(const std::string&)> warn;  // receives warnings, from any thread; may be empty
 };
 
+// A snapshot of one tier.
 struct TierState {
   std::string name;  // "ram", "disk"
   std::uint64_t capacity_bytes = 0, used_bytes = 0, entries = 0;
-  std::uint64_t damaged = 0;  // entries that were found to be, and made again
-  bool is_shared = false;     // with other processes
-  std::uint64_t copied = 0;   // entries that this process copied here from the tier before
-  // Entries that this process could not add because another held the table's lock and did not go on.
+  std::uint64_t damaged = 0;  // entries that this process found damaged; they are made again
+  bool is_shared = false;     // other processes can use the tier, too
+  std::uint64_t copied = 0;   // entries that this process copied here from memory
+  // Entries that this process could not add because another process held the table's lock for too long.
   std::uint64_t lock_timeouts = 0;
 };
 
-// May serve several loaders, at the same time too. What it keeps in memory is given back with the last.
+// A Cache serves one or more loaders. It never evicts: an entry that was admitted stays. An epoch visits every sample
+// once, so no policy can hit more often than cache size / data size, and eviction would only cost work
+// (docs/decisions has the proof).
+//
+// Thread-safe. Several loaders may share one Cache at the same time; the shared_ptr in LoaderOptions keeps it alive
+// as long as they need it. Its memory is freed with the last process that uses it; the folder on disk stays. open()
+// fails with kInvalidArgument if the options make no sense. A tier that is full or failing is not an error: lookups
+// miss, `warn` is told why, and tiers() shows it.
+//
+//   auto cache = Cache::open({.ram_bytes = 8ull << 30, .disk_folder = "/scratch/cache", .disk_bytes = 200ull << 30});
+//   if (!cache) return report(cache.error());
+//   options.cache = *cache;
 class Cache {
  public:
   static Result<std::shared_ptr<Cache>> open(const CacheOptions& options);
   virtual ~Cache() = default;
 
   virtual const CacheOptions& options() const = 0;
-  virtual std::vector<TierState> tiers() const = 0;  // empty before the first loader
+  // The tiers in the order in which they are searched. The first loader opens them: the list is empty before.
+  virtual std::vector<TierState> tiers() const = 0;
 };
 
-// A folder that loaders cached to.
+// Describes a cache folder on disk, for people who look at it from outside.
 struct DiskCache {
   std::string folder;
-  bool is_readable = false;  // false: of another version, or damaged
-  bool is_in_use = false;
+  bool is_readable = false;  // false: another version of Penstock wrote it, or it is damaged
+  bool is_in_use = false;    // by a process that runs now
   std::uint64_t capacity_bytes = 0, used_bytes = 0, entries = 0;
   std::uint64_t bytes_on_disk = 0;
   std::int64_t modified_ns = 0;
-  std::vector<std::string> contents;  // what was cached there, in words
+  std::vector<std::string> contents;  // the cached data sets, described for people
 };
 
-// Fails with kNotFound where there is none.
+// Fails with kNotFound if the folder holds no cache. Thread-safe.
 Result<DiskCache> describe_disk_cache(const std::string& folder);
-// Only files that are a cache's go. Fails where a process has it in use.
+// Removes the files of the cache and leaves all other files alone. Fails with kNotFound if the folder holds no cache,
+// and with kNoAccess if a process uses it. Thread-safe.
 Status remove_disk_cache(const std::string& folder);
 
 }  // namespace penstock

@@ -1,7 +1,12 @@
-// Lets whoever waits for slow work be called back, for instance by Ctrl-C while a source is opened.
+// Cancels slow work, for instance when the user presses Ctrl-C while a source is being opened.
 //
-// Functions that may take long look at the interruption of their thread, at least ten times a second, so
-// that it need not be handed through everything that reads. A function that starts threads hands it to them.
+// Functions that may take long check the Interruption of their thread at least ten times per second and then return
+// kStopped. The Interruption belongs to the thread, so that it need not be passed through every function that reads. A
+// function that starts threads installs its own Interruption in them with a Scope.
+//
+//   Interruption interruption([] { return user_pressed_ctrl_c(); });
+//   const Interruption::Scope scope(&interruption, true);
+//   auto source = open_source(uri, options);  // fails with kStopped after Ctrl-C
 #pragma once
 
 #include <atomic>
@@ -14,6 +19,8 @@
 
 namespace penstock {
 
+// The caller owns it, and it must outlive every Scope that names it. Any thread may call request(); a request cannot be
+// withdrawn.
 class Interruption {
   struct Slot {
     Interruption* interruption = nullptr;
@@ -23,16 +30,16 @@ class Interruption {
  public:
   static constexpr auto kLookEvery = std::chrono::milliseconds(50);
 
-  // Requested by request() alone.
+  // Only request() interrupts.
   Interruption() = default;
-  // `asked` is called by the thread that uses `Scope` with `asks`, and by no other, at most every kAskEvery:
-  // to ask may be slow (Python's interpreter lock), and loops look often.
+  // `asked` returns true once the work is to stop. Only the thread whose Scope has `asks` set calls it, and at most once
+  // per kAskEvery, because it may be slow (it may take Python's interpreter lock) and loops check often.
   explicit Interruption(std::function<bool()> asked) : asked_(std::move(asked)) {}
   Interruption(const Interruption&) = delete;
 
   void request() { requested_.store(true); }
 
-  // Of this thread; nullptr: nobody will call it back.
+  // The Interruption of this thread; nullptr if it has none and thus cannot be interrupted.
   static Interruption* current() { return slot().interruption; }
   static bool is_requested() {
     const Slot& mine = slot();
@@ -41,7 +48,7 @@ class Interruption {
     return mine.interruption->requested_.load(std::memory_order_relaxed);
   }
 
-  // While it lives, `interruption` is that of this thread.
+  // Makes `interruption` that of the current thread for the lifetime of the Scope, then restores the former one.
   class Scope {
    public:
     explicit Scope(Interruption* interruption, bool asks = false)
@@ -70,17 +77,17 @@ class Interruption {
   }
 
   const std::function<bool()> asked_;
-  Clock::time_point asked_at_{};  // used by the thread that asks
+  Clock::time_point asked_at_{};  // used only by the thread that asks
   std::atomic<bool> requested_{false};
 };
 
-// kStopped once this thread was called back. `uri` is for the error.
+// Fails with kStopped once this thread was interrupted. `uri` appears in the error.
 inline Status check_interruption(const std::string& uri) {
   if (!Interruption::is_requested()) return {};
   return fail(ErrorCode::kStopped, "stopped before it was done", {uri, -1, -1, -1});
 }
 
-// The same for loops of cheap steps: looks once in kStepsPerLook calls. Belongs to one thread.
+// The same for loops of cheap steps: it checks only once per kStepsPerLook calls. Belongs to one thread.
 class InterruptionCheck {
  public:
   bool is_due() { return ++steps_ % kStepsPerLook == 0; }
@@ -91,8 +98,9 @@ class InterruptionCheck {
   std::uint32_t steps_ = 0;
 };
 
-// Waits until `is_done`, under the mutex of `lock`; calls `give_up` (once, without the lock) if it is
-// called back before. Whoever is waited for is still expected to come to an end, soon then.
+// Waits until `is_done` returns true; `is_done` is called under the mutex of `lock`. If this thread is interrupted
+// before, `give_up` is called once, without the lock; it is expected to make the awaited work end soon, for which the
+// function then still waits.
 template <typename Lock, typename Condition, typename IsDone, typename GiveUp>
 void wait_interruptibly(Condition& condition, Lock& lock, IsDone is_done, GiveUp give_up) {
   bool has_given_up = Interruption::current() == nullptr;

@@ -1,4 +1,5 @@
-// The loader: batches of training samples, in order, under a memory budget.
+// The loader makes batches of training samples from a source: in a reproducible order, ahead of the training step, and
+// within a memory budget.
 #pragma once
 
 #include <chrono>
@@ -19,106 +20,117 @@
 
 namespace penstock {
 
+// kOff keeps the order of the source. kFull permutes all samples. kWindow permutes storage units (shards, chunks), then
+// samples within windows of units, which reads each unit once. kAuto is kWindow if samples share storage units,
+// else kFull.
 enum class ShuffleMode : std::uint8_t { kOff, kAuto, kFull, kWindow };
+// The policy for bad samples: end the epoch with an error, leave the sample out, or deliver another one instead.
 enum class OnError : std::uint8_t { kRaise, kSkip, kReplace };
-// Samples of one shape are stacked; what varies is stacked too (and must not vary), padded to the
-// largest of the batch, or handed over sample by sample.
+// What becomes of fields whose shape varies between samples. kStack: a sample of another shape is an error. kPad: samples
+// are padded to the largest of the batch. kList: each sample is delivered as an array of its own. Fields of one shape
+// are always stacked.
 enum class Collate : std::uint8_t { kStack, kPad, kList };
 enum class BatchLayout : std::uint8_t { kNchw, kNhwc };
 
+// A plain value. The zero of a number means that the loader chooses.
 struct LoaderOptions {
-  std::uint64_t batch_size = 1;                // per rank
-  std::vector<std::string> fields;             // empty: the source's own, then derived ones
+  std::uint64_t batch_size = 1;                // samples per batch and rank
+  std::vector<std::string> fields;             // delivered fields; empty: those of the source, then derived ones
   std::map<std::string, std::string> renamed;  // name in transforms and batch -> field of the source
-  std::vector<FieldTransform> transforms;      // at most one a field
+  std::vector<FieldTransform> transforms;      // at most one per field
 
   ShuffleMode shuffle = ShuffleMode::kOff;
-  std::uint64_t shuffle_window = 0;  // storage units; 0: 16, or what the source suggests
+  std::uint64_t shuffle_window = 0;  // storage units per window; 0: what the source suggests, else 16
+  // At most one of the two. `sampler` lists the samples of an epoch; `weights` has one weight per sample, by which
+  // samples are drawn with replacement.
   std::shared_ptr<const std::vector<std::uint64_t>> sampler;
   std::shared_ptr<const std::vector<double>> weights;
   std::uint64_t seed = 0;
-  std::uint64_t epoch_size = 0;  // 0: all
+  std::uint64_t epoch_size = 0;  // samples per epoch over all ranks; 0: all samples once
   bool drop_last = false;
 
   std::uint32_t rank = 0, world_size = 1;
-  unsigned threads = 0;  // 0: what affinity and cgroup allow, over local ranks
+  unsigned threads = 0;  // 0: the cores that affinity and cgroup allow, divided by local_ranks
   std::uint32_t local_ranks = 1;
-  std::uint64_t prefetch = 0;  // batches ahead; 0: by bytes
-  // All that the loader holds, the cache's memory included. 0: a quarter of what is free, over local ranks,
-  // besides the cache.
+  std::uint64_t prefetch = 0;  // batches that are made ahead; 0: as many as the memory budget allows
+  // Upper bound for everything that the loader holds, the cache's memory included. 0: a quarter of the free memory
+  // divided by local_ranks, in addition to the cache.
   std::uint64_t memory_bytes = 0;
-  std::shared_ptr<Cache> cache;  // may serve other loaders too
+  std::shared_ptr<Cache> cache;  // may be shared with other loaders
   CacheForm cache_form = CacheForm::kAuto;
 
   OnError on_error = OnError::kRaise;
-  double max_skip = 0.001;  // of an epoch; one bad sample is always allowed
+  double max_skip = 0.001;  // share of an epoch that may be bad; one bad sample is always allowed
 
   Collate collate = Collate::kStack;
   double pad_value = 0;
-  // Batches of samples of like length, by a field's stored length (an integer field: its value) or
-  // by these numbers, one a sample.
+  // Puts samples of similar length into the same batches, so that kPad pads little. The length of a sample is the stored
+  // length of the field `bucket_by` (of an integer field, its value), or its entry in `bucket_lengths`.
   std::string bucket_by;
   std::shared_ptr<const std::vector<std::uint64_t>> bucket_lengths;
 
-  std::optional<DType> dtype;  // of images and arrays
+  std::optional<DType> dtype;  // element type of images and arrays in the batch; empty: as the transforms leave it
   BatchLayout layout = BatchLayout::kNchw;
 };
 
+// How the values of a field are delivered.
 enum class BatchForm : std::uint8_t {
   kArray,  // one array, whose first axis counts the samples
-  kTexts,  // text, JSON, bytes: a string a sample
-  kList,   // an array a sample, each of its own shape
+  kTexts,  // text, JSON or bytes: one string per sample
+  kList,   // one array per sample, each with its own shape
 };
 
+// One field of a batch. The arrays lie in the memory that Batch::memory keeps alive.
 struct BatchField {
   std::string name;
   FieldKind kind = FieldKind::kArray;
   BatchForm form = BatchForm::kArray;
-  ArraySpec spec;        // kList: the type, and -1 for each axis
+  ArraySpec spec;        // kArray: of `data`; kList: the type, and -1 for each axis
   bool is_time = false;  // int64 nanoseconds since 1970
-  void* data = nullptr;  // kArray; in the batch's memory
+  void* data = nullptr;  // kArray only
   Device device;         // where `data` and the data of `items` live
-  std::vector<std::string> texts;
+  std::vector<std::string> texts;  // kTexts only
   struct Item {
     ArraySpec spec;
-    void* data = nullptr;  // in the batch's memory
+    void* data = nullptr;
   };
-  std::vector<Item> items;
+  std::vector<Item> items;  // kList only
 };
 
-// Belongs to whoever holds it; its memory goes back to the loader when the last copy of
-// `memory` is gone, also after the loader itself.
+// A batch belongs to the caller that received it. Its memory returns to the loader when the last copy of `memory` is
+// destroyed, which may happen after the loader was destroyed and in any thread.
 struct Batch {
   std::vector<BatchField> fields;
   std::shared_ptr<void> memory;
   std::uint64_t size = 0;  // samples
 };
 
-// Where a run stands. Any loader with the same data, seed and order goes on from here, on any
-// number of ranks and threads.
+// The position of a training run, for checkpoints. Any loader with the same data, seed and order continues from here, on
+// any number of ranks and threads. A plain value; all members are numbers, so that it can be stored in any format.
 struct LoaderState {
-  std::uint64_t fingerprint = 0;  // of the data: keys and sizes
-  std::uint64_t order = 0;        // of the order
-  std::uint64_t list = 0;         // of the sampler's list, where there is one
+  std::uint64_t fingerprint = 0;  // hash of the keys and sizes of the data
+  std::uint64_t order = 0;        // hash of the options that determine the order
+  std::uint64_t list = 0;         // hash of the sampler's list; 0 without a sampler
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
-  std::uint64_t position = 0;  // samples delivered of this epoch, over all ranks
+  std::uint64_t position = 0;  // samples of this epoch that were delivered, over all ranks
   std::uint64_t epoch_size = 0;
-  std::uint64_t bucket_run = 0;  // samples of like length that stand together; 0: no bucketing
-  std::uint64_t content = 0;     // of the bytes at a few places of the data; 0: they were not read
+  std::uint64_t bucket_run = 0;  // consecutive samples of similar length; 0: no bucketing
+  std::uint64_t content = 0;     // hash of a few bytes of the data; 0: read_content() was not called
 };
 
-// What can change while a loader runs.
+// The settings that can change while a loader runs.
 struct Tuning {
   unsigned threads = 1;
-  std::uint64_t prefetch = 1;  // batches
+  std::uint64_t prefetch = 1;  // batches that are made ahead
 };
 
-// One pass over the data, or what is left of one. Epochs of a loader are independent of each other; all are
-// served by its workers, within its memory. Destroying one gives its batches back at once.
+// An Epoch is one pass over the data, or the rest of one. The epochs of a loader are independent of each other; the
+// loader's workers serve all of them, within the loader's memory budget. Destroying an Epoch frees the batches that it
+// has made ahead.
 //
-// Thread-safe. May outlive its loader; then, as after Loader::close() and Loader::load_state(), next()
-// fails and says why.
+// The caller owns it. Thread-safe. It may outlive its loader; next() then fails and says why, as it does after
+// Loader::close() and Loader::load_state().
 class Epoch {
  public:
   virtual ~Epoch() = default;
@@ -126,16 +138,21 @@ class Epoch {
   virtual std::uint64_t number() const = 0;
 
   enum class Next : std::uint8_t { kBatch, kEnd, kPending };
-  // Waits at most `patience` for the next batch; kPending where it is not there yet. An epoch that failed
-  // fails again in the same way.
+  // Waits at most `patience` for the next batch and returns kPending if it is not ready by then. Once an epoch has
+  // failed, every further call fails with the same error.
   virtual Result<Next> next(Batch& out, std::chrono::milliseconds patience) = 0;
-  // Waits as long as it takes; nothing at the end of the epoch.
+  // Waits for the next batch without a limit. Returns an empty optional at the end of the epoch.
   Result<std::optional<Batch>> next();
-  // As destroying it; next() fails from now on.
+  // Frees the batches that were made ahead; next() fails from now on.
   virtual void close() = 0;
 };
 
-// Thread-safe. Its workers are its own.
+// A Loader reads, decodes and transforms the samples of one source on threads of its own, and delivers them in batches.
+// The samples and their order depend only on the source, the options, the seed and the epoch, never on threads or timing.
+//
+// Thread-safe. The caller owns the Loader; the Loader shares ownership of the source and the cache. open() fails if the
+// options do not fit the source or the memory budget is too small. Later errors are those of samples; Epoch::next()
+// returns them unless LoaderOptions::on_error says otherwise.
 //
 //   auto loader = Loader::open(source, options);
 //   if (!loader) return report(loader.error());
@@ -152,40 +169,42 @@ class Loader {
   static Result<std::unique_ptr<Loader>> open(SourcePtr source, const LoaderOptions& options);
   virtual ~Loader() = default;
 
-  // Starts the next epoch: the one after the last started, or the one set or loaded. Others go on beside it;
-  // the memory for batches is divided among them. Fails, saying how much memory is needed, where there is
-  // too little for one more.
+  // Starts the next epoch: the one after the last that was started, or the one that set_epoch() or load_state() chose.
+  // Epochs that were started before go on, and the memory for batches is divided among all of them. If there is too
+  // little memory for one more, it fails, and the error says how much is needed.
   virtual Result<std::unique_ptr<Epoch>> start_epoch() = 0;
 
   virtual std::uint64_t batches_per_epoch() const = 0;
-  // The next epoch to be started. Where a state of this epoch was loaded, it still goes on from there.
+  // Chooses the epoch that start_epoch() starts next. If load_state() has loaded a position within that epoch, the epoch
+  // still continues from there.
   virtual void set_epoch(std::uint64_t epoch) = 0;
-  // Another list of samples from the next epoch on.
+  // Replaces the list of samples, from the next epoch on.
   virtual Status set_sampler(std::shared_ptr<const std::vector<std::uint64_t>> indices) = 0;
-  // Another place among the ranks from the next epoch on, before which threads and memory are divided anew
-  // as far as the options leave that to the loader. Epochs under way end with an error.
+  // Replaces rank, world size and local ranks from the next epoch on. Threads and memory are divided anew, unless the
+  // options fix them. Running epochs end with an error.
   virtual Status set_ranks(std::uint32_t rank, std::uint32_t world_size, std::uint32_t local_ranks) = 0;
 
-  // How many workers work and how many batches are made ahead, from now on, also in epochs under way. The memory was
-  // divided for the numbers that stats() said after opening: no more than those are possible, and at least 1. Returns
-  // the numbers in force. Samples do not depend on them.
+  // Changes the numbers of working threads and of batches that are made ahead, also for running epochs. Each is clamped
+  // to between 1 and the number that stats() reports after opening, for which the memory was divided. Returns the
+  // numbers now in force. Samples do not depend on them.
   virtual Tuning tune(const Tuning& wanted) = 0;
 
-  // Reads a few places of the data, so that state() and load_state() can tell other content of the same
-  // keys and sizes. Once is enough.
+  // Reads a few bytes of the data, so that state() and load_state() notice other content with the same keys and sizes.
+  // One call per loader is enough.
   virtual Status read_content() = 0;
-  // Of the epoch that delivered last.
+  // Returns the position of the epoch that delivered a batch last.
   virtual LoaderState state() const = 0;
-  // Epochs under way end with an error. Content is compared where both sides know it.
+  // Continues from `state` with the next start_epoch(). Fails, and changes nothing, if the state is of other data or of
+  // another order. The content is compared only if both sides know it. Running epochs end with an error.
   virtual Status load_state(const LoaderState& state) = 0;
   virtual LoaderStats stats() const = 0;
   // The type and shape of one sample of each field, in batch order.
   virtual std::vector<BatchField> sample_fields() const = 0;
   virtual const Source& source() const = 0;
-  // Stops the workers; what was delivered stays valid. Not from a worker (a Map), which cannot wait
-  // for itself; neither may the destructor run there.
+  // Stops the workers; delivered batches stay valid. Neither close() nor the destructor may run on a worker thread (in a
+  // Map), because a worker cannot wait for itself.
   virtual void close() = 0;
-  static bool is_worker_thread();
+  static bool is_worker_thread();  // whether the calling thread is a worker of any loader
 };
 
 }  // namespace penstock

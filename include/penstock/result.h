@@ -1,7 +1,10 @@
-// Results and errors: damaged data is a value, not an exception.
+// Results and errors. A function that can fail returns a Result; damaged data is a value, not an exception.
 //
-// Why: one bad sample among millions must be skippable without unwinding a worker thread, and
-// whoever reads the message must learn which bytes of which object are to blame.
+// Why: a loader must be able to skip one bad sample among millions without unwinding a worker thread, and the message
+// must tell the user which bytes of which object are bad. All types here are plain values that own what they hold.
+//
+//   Result<SourcePtr> source = open_source(uri, options);
+//   if (!source) return report(source.error().describe());
 #pragma once
 
 #include <cstdint>
@@ -24,12 +27,12 @@ enum class ErrorCode : std::uint8_t {
   kTooLarge,         // beyond a limit that protects memory or time
   kNoMemory,         // does not fit the memory budget
   kShapeMismatch,    // a sample does not fit its batch
-  kCallback,         // the user's own function failed
+  kCallback,         // a function of the user failed
   kTooManySkipped,   // on_error=skip met more bad samples than max_skip allows
-  kStopped,          // whoever waited did not want to wait longer
+  kStopped,          // the caller cancelled the work (interruption.h)
 };
 
-// Where the trouble is. Fields that do not apply are empty or -1.
+// The position of an error in the data. Fields that do not apply are empty or -1.
 struct Where {
   std::string uri;
   std::int64_t offset = -1;
@@ -41,9 +44,9 @@ struct Error {
   ErrorCode code = ErrorCode::kCorrupt;
   std::string message;
   Where where;
-  bool retryable = false;
-  // What the user's function threw, as the language that it is written in holds it. Whoever drops the last
-  // copy may be any thread.
+  bool retryable = false;  // the same call may succeed later
+  // kCallback: the exception that the user's function threw, as an object of the language that it is written in. Any
+  // thread may destroy the last copy.
   std::shared_ptr<const void> cause = nullptr;
 
   // "truncated JPEG: cats/7.jpg @ 0+118034 (sample 12)"
@@ -61,7 +64,7 @@ inline std::unexpected<Error> fail(ErrorCode code, std::string message, Where wh
 
 }  // namespace penstock
 
-// Returns the error of a Result to the caller; otherwise goes on.
+// Returns from the calling function if the Result holds an error, and passes the error on.
 #define PENSTOCK_CHECK(expression)                                 \
   do {                                                             \
     if (auto penstock_status_ = (expression); !penstock_status_)   \

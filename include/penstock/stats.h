@@ -1,5 +1,5 @@
-// What a loader did and who waited for whom. The same counters feed stats(), bench and, later,
-// the advisor.
+// Counters and times of a loader. Loader::stats() returns them as a snapshot: plain values, which do not change while
+// the loader runs on. All times are in seconds.
 #pragma once
 
 #include <array>
@@ -13,63 +13,65 @@
 
 namespace penstock {
 
+// The stages that a sample passes, in order. kDeliver is the hand-over of batches to the consumer.
 enum class Stage : std::uint8_t { kRead, kDecode, kTransform, kCollate, kDeliver };
 constexpr std::size_t kStages = 5;
 std::string_view name_of(Stage stage);  // "read", "decode", ...
 
 struct StageStats {
-  double seconds = 0;       // busy, summed over threads
-  std::uint64_t items = 0;  // samples; batches for deliver
-  std::uint64_t bytes = 0;  // that came out of the stage
-  double wait_seconds = 0;  // collate: workers idle behind a full queue; deliver: the consumer
+  double seconds = 0;       // busy time, summed over threads
+  std::uint64_t items = 0;  // samples; kDeliver: batches
+  std::uint64_t bytes = 0;  // output of the stage
+  // kCollate: time that workers were idle because the queue was full. kDeliver: time that the consumer waited.
+  double wait_seconds = 0;
 };
 
-// planned = delivered + skipped + failed.
+// How many samples came to which end. planned = delivered + skipped + failed.
 struct Counts {
-  std::uint64_t planned = 0;  // samples of all batches that were asked for and came to an end
+  std::uint64_t planned = 0;  // samples of all batches that are finished
   std::uint64_t delivered = 0;
-  std::uint64_t skipped = 0;   // bad samples left out (on_error="skip")
-  std::uint64_t failed = 0;    // samples of a batch that raised
-  std::uint64_t padded = 0;    // delivered samples that another rank has too
-  std::uint64_t replaced = 0;  // delivered samples that stand in for bad ones
+  std::uint64_t skipped = 0;   // bad samples that were left out (on_error="skip")
+  std::uint64_t failed = 0;    // samples of batches that ended with an error
+  std::uint64_t padded = 0;    // delivered samples that another rank delivers, too
+  std::uint64_t replaced = 0;  // delivered samples that replace bad ones
   std::uint64_t batches = 0;
 };
 
-// Of chunked arrays.
+// How often the chunks of chunked arrays were decoded.
 struct ChunkStats {
-  std::uint64_t decoded = 0;  // chunks, each time that one was
-  std::uint64_t reused = 0;   // found decoded already
-  std::uint64_t missing = 0;  // not in the store: the fill value stood for them
+  std::uint64_t decoded = 0;  // decoded chunks; a chunk that is decoded twice counts twice
+  std::uint64_t reused = 0;   // uses of a chunk that was still in memory
+  std::uint64_t missing = 0;  // chunks that the store does not have; their elements are the fill value
   std::uint64_t decoded_bytes = 0;
-  // Different chunks that an epoch decoded, added up over the epochs. A chunk that an epoch decodes twice counts
-  // once. Of sources with more than 8 million chunks, an estimate.
+  // Distinct chunks that an epoch decoded, summed over the epochs: a chunk that one epoch decodes twice counts once. An
+  // estimate for sources with more than 8 million chunks.
   std::uint64_t distinct = 0, distinct_bytes = 0;
-  // The memory= with which no epoch would decode a chunk twice; 0 where none did.
+  // The memory budget with which no epoch would decode a chunk twice; 0 if none did.
   std::uint64_t memory_for_one_decode = 0;
 
   double decodes_per_chunk() const {
     return distinct > 0 ? static_cast<double>(decoded) / static_cast<double>(distinct) : 0;
   }
-  // Chunks were decoded twice. Different parts of one, each decoded once, do not count.
+  // True if chunks were decoded more than once. Distinct parts of a chunk that were decoded once each do not count.
   bool is_repeated() const { return decoded > distinct && decoded_bytes > distinct_bytes; }
 };
 
-// How good a windowed shuffle is.
+// Tells how good a windowed shuffle is.
 struct ShuffleStats {
-  std::uint64_t units = 0;         // that are shuffled; 0: no windows
-  std::uint64_t window_units = 0;  // that samples are mixed between
-  double samples_a_unit = 0;
-  // By how much the variance of a batch's mean is larger than with a full shuffle, if all samples of a
-  // unit were alike (Kish's design effect); 1: not at all.
+  std::uint64_t units = 0;         // storage units of the source; 0: the shuffle has no windows
+  std::uint64_t window_units = 0;  // units per window, within which samples are mixed
+  double samples_per_unit = 0;
+  // Variance of the mean of a batch, relative to that with a full shuffle, if all samples of a unit were alike (Kish's
+  // design effect). 1 is as good as a full shuffle.
   double design_effect = 1;
 };
 
-// What the cache gave, tier by tier. For each field or chunk of a sample that is looked for, a hit in one
-// of the tiers, or a miss.
+// Hits and misses of the cache. Each lookup of a field or chunk of a sample counts once: as a hit in one of the tiers, or
+// as a miss.
 struct CacheStats {
   struct Tier {
-    std::uint64_t hits = 0, bytes = 0;  // bytes: that were given
-    double seconds_saved = 0;           // of threads: what making it took, less what finding it did
+    std::uint64_t hits = 0, bytes = 0;  // bytes: size of the entries that were hit
+    double seconds_saved = 0;           // thread time: what making the entries took, less what the lookups took
   };
   static constexpr std::size_t kTiers = 2;
   std::array<Tier, kTiers> tiers{};
@@ -96,19 +98,19 @@ struct LoaderStats {
   std::array<StageStats, kStages> stages{};
   double first_batch_seconds = 0;  // from the loader's construction to its first batch
   std::vector<EpochStats> epochs;
-  std::vector<Error> errors;  // the first hundred
+  std::vector<Error> errors;  // at most the first hundred
 
   std::uint64_t queue_capacity = 0, queue_ready = 0, queue_bytes = 0;
   std::uint64_t memory_budget = 0, memory_peak = 0, memory_lent = 0;
   ChunkStats chunks;
   CacheStats cache;
-  std::vector<TierState> cache_tiers;  // of all loaders that use the cache
-  std::string cache_form;              // "encoded", "decoded"; "": no cache
+  std::vector<TierState> cache_tiers;  // shared by all loaders that use the cache
+  std::string cache_form;              // "encoded" or "decoded"; empty without a cache
   ShuffleStats shuffle;
   unsigned threads = 0;
-  std::string tuning;      // why this many threads and batches
-  // "read", "decode", "transform", "collate", "training step", "unknown"; "memory" where reading and decoding
-  // take longest because chunks are decoded again and again.
+  std::string tuning;  // explains, for people, the numbers of threads and batches
+  // The slowest part: "read", "decode", "transform", "collate", "training step" or "unknown"; or "memory", if reading and
+  // decoding are slowest because the budget is too small to keep decoded chunks.
   std::string bottleneck;
 };
 

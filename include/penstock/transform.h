@@ -1,7 +1,7 @@
-// Transforms: the steps that a sample takes between its bytes and its slot in the batch.
+// Transforms describe what happens to a sample between decoding and the batch.
 //
 // A transform is a plain description, a value that owns its arguments and may be shared by threads. The loader checks
-// and compiles the list of each field once, when it is opened, and fails with kInvalidArgument where an argument makes
+// and compiles the list of each field once, when it is opened, and fails with kInvalidArgument if an argument makes
 // no sense. While samples are made, a step that does not fit a value (a crop that is larger than the image) is an error
 // of that sample, to which the loader's policy for bad samples applies.
 //

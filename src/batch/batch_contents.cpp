@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-// The smallest shape that holds all parts that are kept.
+// The smallest shape that holds all parts that are not left out.
 Shape enclosing_shape(const std::vector<Part>& parts, const std::vector<bool>& left_out, std::size_t rank) {
   Shape shape(rank, 0);
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -74,7 +74,7 @@ std::uint64_t compact(const SlotLayout& layout, BatchContents& contents, std::by
   return kept;
 }
 
-VariableMemory::Answer pad_parts(const SlotLayout& layout, BatchContents& contents, VariableMemory& room,
+VariableMemory::Answer pad_parts(const SlotLayout& layout, BatchContents& contents, VariableMemory& memory,
                                const std::vector<bool>& left_out, double pad_value) {
   for (std::size_t field = 0; field < layout.size(); ++field) {
     std::vector<Part>& parts = contents.parts[field];
@@ -84,20 +84,20 @@ VariableMemory::Answer pad_parts(const SlotLayout& layout, BatchContents& conten
     const auto kept = static_cast<std::uint64_t>(parts.size()) -
                       static_cast<std::uint64_t>(std::ranges::count(left_out, true));
     const ArraySpec each{dtype, shape};
-    // Extents come from files, and those of an array without elements cost it nothing.
+    // Extents come from files, and an array without elements can claim huge ones at no cost.
     std::optional<std::uint64_t> product = size_of(dtype) * kept;
     for (const std::int64_t extent : shape)
       if (product) product = checked_multiply(*product, static_cast<std::uint64_t>(extent));
-    if (!product || *product > room.max_bytes_per_batch()) return VariableMemory::Answer::kNever;
+    if (!product || *product > memory.max_bytes_per_batch()) return VariableMemory::Answer::kNever;
     const std::uint64_t bytes = std::max<std::uint64_t>(*product, 1);
-    if (const auto answer = room.take(contents.room, bytes); answer != VariableMemory::Answer::kYes)
+    if (const auto answer = memory.take(contents.variable, bytes); answer != VariableMemory::Answer::kYes)
       return answer;
     MemoryBlock block = MemoryBlock::allocate(bytes);
     if (block.size() == 0) {
-      room.give_back(contents.room, bytes);
+      memory.give_back(contents.variable, bytes);
       return VariableMemory::Answer::kNever;
     }
-    std::byte* at = block.data();  // zeros, fresh from the kernel
+    std::byte* at = block.data();  // the kernel has filled it with zeros
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (!left_out.empty() && left_out[i]) continue;
       const View from = view_of_array(parts[i].data.get(), parts[i].spec);
@@ -109,7 +109,7 @@ VariableMemory::Answer pad_parts(const SlotLayout& layout, BatchContents& conten
     }
     const std::uint64_t freed = bytes_of(parts);
     parts.clear();
-    room.give_back(contents.room, freed);
+    memory.give_back(contents.variable, freed);
     contents.padded[field] = std::move(block);
     contents.padded_shapes[field] = shape;
   }

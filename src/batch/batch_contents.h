@@ -1,4 +1,4 @@
-// What a batch in the making holds: the block with its slots, and what varies from sample to sample.
+// The contents of a batch while it is being made: the values that do not lie in the slots of its block.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-constexpr std::uint64_t kBytesPerPart = 128;  // besides its elements
+constexpr std::uint64_t kBytesPerPart = 128;  // overhead of a Part in addition to its elements
 
 struct Part {
   ArraySpec spec;
@@ -20,22 +20,22 @@ struct Part {
 
 struct BatchContents {
   MemoryBlock block;
-  std::vector<std::vector<std::string>> texts;  // by field, then sample; empty where it has none
+  std::vector<std::vector<std::string>> texts;  // by field, then by sample; empty for fields without texts
   std::vector<std::vector<Part>> parts;
-  std::vector<MemoryBlock> padded;   // by field, once the batch is whole
-  std::vector<Shape> padded_shapes;  // of one sample
-  VariableShare room;
+  std::vector<MemoryBlock> padded;   // by field, once all samples are there
+  std::vector<Shape> padded_shapes;  // by field: the shape of one padded sample
+  VariableShare variable;
 
   void prepare(const SlotLayout& layout, std::uint64_t samples);
 };
 
-// Closes the gaps that samples left out leave; returns how many samples remain.
+// Removes the samples that were left out and closes the gaps. Returns how many samples remain.
 std::uint64_t compact(const SlotLayout& layout, BatchContents& contents, std::byte* block,
                       const std::vector<bool>& left_out);
 
-// The parts of each kPad field in one array, as large as the largest of the samples that are kept,
-// and the room of the parts given back. kLater and kNever leave everything as it was.
-VariableMemory::Answer pad_parts(const SlotLayout& layout, BatchContents& contents, VariableMemory& room,
+// Copies the parts of each kPad field into one array, as large as the largest remaining sample, and gives the memory of
+// the parts back. If the answer is kLater or kNever, nothing has changed.
+VariableMemory::Answer pad_parts(const SlotLayout& layout, BatchContents& contents, VariableMemory& memory,
                                const std::vector<bool>& left_out, double pad_value);
 
 }  // namespace penstock

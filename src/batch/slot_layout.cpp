@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kAlignment = 128;  // no two fields share a cache line or a vector
+constexpr std::size_t kAlignment = 128;  // no two fields share a cache line or a vector register
 
 }  // namespace
 

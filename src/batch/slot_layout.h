@@ -1,5 +1,5 @@
-// Where in a batch each field of each sample stands: a slot in the batch's one block of memory where
-// all samples have one shape, a text or a part of its own where they vary.
+// The layout of a batch: where each field of each sample is stored. A field whose samples all have one shape has a slot per
+// sample in the batch's block of memory; other fields have one text or one array ("part") per sample.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@ namespace penstock {
 enum class Placement : std::uint8_t {
   kSlot,
   kText,
-  kPart,  // each sample by itself, delivered as a list, or as an array where it is a batch of its own
-  kPad,   // each sample by itself, then all padded into one array
+  kPart,  // one array per sample, delivered as a list, or as one array if the batch has a single sample
+  kPad,   // one array per sample, which are padded into one array when the batch is complete
 };
 
 struct LayoutField {
-  BatchField field;  // with the spec of one sample; kPart and kPad: -1 for each axis
+  BatchField field;  // its spec is that of one sample; kPart and kPad have -1 for each axis
   Placement placement = Placement::kSlot;
-  int lengths = -1;  // kPad: the field that takes the sample's own shape
+  int lengths = -1;  // kPad: index of the field that receives the sample's shape before padding; -1: none
 };
 
 class SlotLayout {
@@ -33,7 +33,7 @@ class SlotLayout {
   int lengths_of(std::size_t i) const { return fields_[i].lengths; }
   bool has_variable() const { return has_variable_; }
   bool has_padding() const { return has_padding_; }
-  // Of the block; of the slots of one sample.
+  // Size of the block, and of the slots of one sample.
   std::size_t batch_bytes() const { return batch_bytes_; }
   std::size_t sample_bytes() const { return sample_bytes_; }
 

@@ -72,7 +72,7 @@ std::shared_ptr<void> VariableMemory::lend(VariableShare& share) {
   lent_ += bytes;
   share = {};
   is_short_for_next_ = false;
-  return {this, [room = shared_from_this(), bytes](void*) { room->receive(bytes); }};
+  return {this, [memory = shared_from_this(), bytes](void*) { memory->receive(bytes); }};
 }
 
 void VariableMemory::on_return(std::function<void()> callback) {

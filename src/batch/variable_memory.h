@@ -1,11 +1,10 @@
-// Memory for what varies from sample to sample (texts, ragged arrays), within an area of the budget.
+// Accounts for the memory of values whose size varies between samples (texts, ragged arrays), within an area of the budget.
 //
-// Batches leave in order, so the next one to leave must always be able to go on: it may use half of
-// the area, all batches behind it together the other half. Whether a batch fits is thus decided by
-// the budget alone. Where several epochs are under way, each has a next batch; they may be refused too
-// while others of them hold memory, which the scheduler then takes from them. A worker that is refused
-// drops the sample, and it is made again later; nobody ever waits here. Thread-safe; lives as long as
-// the last batch that was lent.
+// Batches are delivered in order, so the next batch must always be able to make progress: it may use one half of the area,
+// and all later batches together use the other half. So the budget alone decides whether a batch fits, not the timing. If
+// several epochs run, each has a next batch; one of them may be refused while others hold memory, which the scheduler then
+// takes from them. A worker that is refused drops its sample, which is made again later; no call waits. Thread-safe.
+// Batches that were lent to the user share ownership of this object.
 #pragma once
 
 #include <functional>
@@ -17,7 +16,7 @@
 
 namespace penstock {
 
-// What one batch holds. Touched only by VariableMemory.
+// The memory that one batch holds. Only VariableMemory uses its members.
 struct VariableShare {
   std::uint64_t bytes = 0;
   bool is_next = false;
@@ -31,26 +30,26 @@ class VariableMemory : public std::enable_shared_from_this<VariableMemory> {
 
   enum class Answer : std::uint8_t {
     kYes,
-    kLater,  // not while other batches stand before this one, or other epochs hold the memory
-    kNever,  // this batch takes more than any batch may
+    kLater,  // not while earlier batches or other epochs hold the memory
+    kNever,  // the batch would exceed the limit per batch
   };
   Answer take(VariableShare& share, std::uint64_t bytes);
   void give_back(VariableShare& share, std::uint64_t bytes);
-  // All of it: the batch is not made after all.
+  // Gives back everything that the batch holds, because the batch is abandoned.
   void drop(VariableShare& share);
-  // Is a batch behind the next one to leave worth going on with?
+  // True if a batch after the next one would be refused, so that work on it is useless.
   bool is_short() const;
-  // Is a next batch that was refused worth trying again?
+  // True if a next batch that was refused would be refused again.
   bool is_short_for_next() const;
 
-  // The batch is the next one to leave.
+  // The batch becomes the next one to be delivered.
   void promote(VariableShare& share);
-  // To the user: what the token's last copy takes along.
+  // Hands the memory of a batch to the user. It returns when the last copy of the token is destroyed.
   std::shared_ptr<void> lend(VariableShare& share);
 
   std::uint64_t max_bytes_per_batch() const { return half_bytes_; }
   std::string describe_too_large(const char* what) const;
-  // Called (from any thread) when lent memory came back. Empty: nobody.
+  // `callback` is called, on any thread, whenever lent memory has come back. Empty: no callback.
   void on_return(std::function<void()> callback);
 
  private:
@@ -61,7 +60,7 @@ class VariableMemory : public std::enable_shared_from_this<VariableMemory> {
   mutable std::mutex mutex_;
   std::uint64_t next_ = 0, behind_ = 0, lent_ = 0;
   bool is_short_ = false, is_short_for_next_ = false;
-  std::mutex callback_mutex_;  // of its own: the callback takes the mutex of whoever calls take()
+  std::mutex callback_mutex_;  // a second mutex, because the callback locks a mutex that callers of take() hold
   std::function<void()> callback_;
 };
 

@@ -6,9 +6,10 @@
 namespace penstock {
 namespace {
 
-constexpr double kAmple = 1.1;       // a little more than would do: what is not let in is gone for this epoch
-constexpr double kMaxListed = 0.8;  // from here on, choosing saves next to nothing
-constexpr std::uint64_t kFewVisits = 32;  // nothing can be told from
+// Admits slightly more than needed, because an entry that is refused does not come again in this epoch.
+constexpr double kMargin = 1.1;
+constexpr double kMaxWantedShare = 0.8;   // if more than this is wanted, choosing saves almost nothing
+constexpr std::uint64_t kMinVisits = 32;  // fewer shares say nothing about the distribution
 
 }  // namespace
 
@@ -20,7 +21,7 @@ void Admission::start(std::uint64_t visits) {
   bytes_seen_ = 0;
 }
 
-bool Admission::lets_in(double share, std::uint64_t entry_bytes, std::uint64_t free_bytes) {
+bool Admission::admits(double share, std::uint64_t entry_bytes, std::uint64_t free_bytes) {
   const std::lock_guard lock(mutex_);
   if (!is_first_) return true;
   shares_[visited_ % kRemembered] = static_cast<float>(share);
@@ -28,11 +29,11 @@ bool Admission::lets_in(double share, std::uint64_t entry_bytes, std::uint64_t f
   bytes_seen_ += static_cast<double>(entry_bytes);
   const double mean_bytes = std::max(1.0, bytes_seen_ / static_cast<double>(visited_));
   const double to_come = visits_ > visited_ ? static_cast<double>(visits_ - visited_) + 1 : 1;
-  // Those to come may be smaller than those that were: the fewer they are, the more so.
+  // The remaining entries may be smaller than the mean so far. The fewer they are, the more this matters.
   const double left = std::max(1.0, to_come - 2 * std::sqrt(to_come));
-  const double wanted = kAmple * static_cast<double>(free_bytes) / mean_bytes / left;  // of those to come
-  if (wanted >= kMaxListed || visited_ <= kFewVisits) return true;
-  // Among the highest shares of late?
+  const double wanted = kMargin * static_cast<double>(free_bytes) / mean_bytes / left;  // share of the remaining visits
+  if (wanted >= kMaxWantedShare || visited_ <= kMinVisits) return true;
+  // Admits the entry if its share is among the highest recent ones.
   const auto known = std::min<std::uint64_t>(visited_, kRemembered);
   const auto higher = std::count_if(shares_.begin(), shares_.begin() + static_cast<std::ptrdiff_t>(known),
                                     [&](float other) { return other > static_cast<float>(share); });

@@ -1,9 +1,9 @@
-// Which entries are let in while the cache fills.
+// Decides which entries are admitted while the cache fills.
 //
-// What is kept must be made as a whole, and that can cost more than what the sample needs: a random crop
-// decodes a part of its picture. Which samples are kept makes no difference to how often they are hit. So,
-// where not all of them fit, those are kept of which the most is made anyway: just as many as fill the
-// cache by the end of the first epoch. Thread-safe.
+// An entry must be made as a whole, which can cost more than the sample needs: a random crop decodes only a part of its
+// picture. Which samples are cached makes no difference to the hit rate. So, if not all of them fit, the cache admits the
+// samples of which the largest share is made anyway, and just as many as fill it by the end of the first epoch.
+// Thread-safe.
 #pragma once
 
 #include <array>
@@ -14,11 +14,12 @@ namespace penstock {
 
 class Admission {
  public:
-  // An epoch begins in which entries are asked for so many times. From the second on all are let in.
+  // Begins an epoch with this many calls of admits(). From the second epoch on, all entries are admitted.
   void start(std::uint64_t visits);
 
-  // `share`: the part of it that is made anyway, 0 to 1. `free_bytes`: of this process's part of the cache.
-  bool lets_in(double share, std::uint64_t entry_bytes, std::uint64_t free_bytes);
+  // `share` is the part of the entry that is made anyway, from 0 to 1. `free_bytes` is the free space in this process's
+  // part of the cache.
+  bool admits(double share, std::uint64_t entry_bytes, std::uint64_t free_bytes);
 
  private:
   static constexpr std::size_t kRemembered = 256;
@@ -27,7 +28,7 @@ class Admission {
   bool is_first_ = false;
   std::uint64_t epochs_ = 0, visits_ = 0, visited_ = 0;
   double bytes_seen_ = 0;
-  std::array<float, kRemembered> shares_{};  // of the last visits
+  std::array<float, kRemembered> shares_{};  // of the most recent visits
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// What `penstock cache` does: looks at a folder on disk from outside, and removes what is a cache's.
+// Describes and removes a cache folder from outside, for `penstock cache`.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::array kFiles = {kDataFile, kContentsFile, kIndexFile};  // the one with the lock goes last
+constexpr std::array kFiles = {kDataFile, kContentsFile, kIndexFile};  // the index is removed last, because it holds the lock
 
 Where at_cache(const std::string& path) { return {path, -1, -1, -1}; }
 
@@ -52,8 +52,8 @@ Status look_at_index(const std::string& path, bool is_own_version, DiskCache& ca
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (file.get() < 0 && errno == ENOENT) return {};
   if (file.get() < 0) return system_failure("cannot open", path);
-  // With either lock nobody shortens the file under the mapping. Who opens the cache in this moment tries
-  // again.
+  // While we hold either lock, no process shortens the file under our mapping. A process that opens the cache meanwhile
+  // tries again.
   const FileLock lock = lock_alone_or_shared(file);
   cache.is_in_use = cache.is_in_use || lock != FileLock::kAlone;
   if (is_own_version && lock != FileLock::kNone) look_at_table(file.get(), cache);
@@ -68,7 +68,7 @@ void add_file(const std::string& path, DiskCache& cache) {
                                std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec);
 }
 
-// Whoever has it open has a lock of his own: none is left, and no other can come, while ours is held.
+// Every process that has the cache open holds a shared lock. So while we hold the exclusive one, no process uses it.
 Result<Descriptor> lock_alone(const std::string& path) {
   Descriptor index(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   if (index.get() < 0) return system_failure("cannot open", path);

@@ -22,22 +22,22 @@ namespace fs = std::filesystem;
 constexpr const char* kPrefix = "penstock-cache-";
 constexpr int kVersion = 1;
 
-// Who only looks at a folder, or removes it, holds its lock for a moment.
+// Commands that describe or remove a folder hold its lock for a short time.
 constexpr int kFolderTries = 50;
 constexpr auto kBetweenTries = std::chrono::milliseconds(20);
 
-// The table has places for as many entries as are expected, of a mean size between these: other data may
-// come into the same folder, and the table is to be small beside the entries.
-constexpr std::uint64_t kMaxMeanBytes = 64 << 10, kLeastMeanBytes = 512;
+// The table has slots for the expected number of entries, as if their mean size were between these bounds: other data may
+// be cached in the same folder later, and the table should be small compared to the entries.
+constexpr std::uint64_t kMaxMeanBytes = 64 << 10, kMinMeanBytes = 512;
 
 std::uint64_t index_bytes(const DiskTierOptions& options) {
   return EntryTable::bytes_for(std::clamp(options.expected_entries, options.capacity_bytes / kMaxMeanBytes,
-                                          options.capacity_bytes / kLeastMeanBytes));
+                                          options.capacity_bytes / kMinMeanBytes));
 }
 
 Where at_folder(const std::string& path) { return {path, -1, -1, -1}; }
 
-// Nobody else may put files into it.
+// Makes the folder with a mode that lets only this user put files into it.
 Status make_folder(const std::string& folder, const std::string& path) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -68,7 +68,7 @@ class Opening {
       auto opened = open_once();
       if (opened) return opened;
       why = std::move(opened).error();
-      // Removed, or made anew, by others between two of our steps.
+      // Another process may have removed or remade the folder between two of our steps.
       const bool may_pass = why.code == ErrorCode::kNotFound || why.code == ErrorCode::kChanged;
       if (!may_pass && !why.retryable) break;
     }
@@ -82,7 +82,7 @@ class Opening {
     const bool may_be_kept = !std::exchange(is_useless_, false) && stat(index_path_.c_str(), &status) == 0 &&
                              static_cast<std::uint64_t>(status.st_size) >= EntryTable::bytes_for(1);
     const std::uint64_t bytes = may_be_kept ? static_cast<std::uint64_t>(status.st_size) : new_index_bytes_;
-    // One that was used before has its pages: asking for them again would write them all.
+    // An index that was used before is allocated already; allocating it again would write all its pages.
     const bool is_backed = may_be_kept && status.st_blocks * 512 >= status.st_size;
     data_ = Descriptor();
     auto index = SharedFile::attach(index_path_, bytes, false,
@@ -94,7 +94,7 @@ class Opening {
       return wait_for(ErrorCode::kCorrupt, "is damaged, and another process has it in use");
     if (EntryTable(memory, {}).machine() != this_machine())
       return wait_for(ErrorCode::kNoAccess, "another machine has it in use");
-    futimens(data_.get(), nullptr);  // when it was used last
+    futimens(data_.get(), nullptr);  // records the time of the last use
     return DiskFolder{path_, std::move(*index), std::move(data_)};
   }
 
@@ -109,7 +109,7 @@ class Opening {
     return {};
   }
 
-  // Nobody else has it now.
+  // Called while no other process uses the index.
   Status prepare(const SharedFile& index, bool is_backed) {
     PENSTOCK_CHECK(open_data(O_CREAT));
     const MutableBytes memory = index.bytes();
@@ -134,17 +134,17 @@ class Opening {
 
   bool can_be_kept(const EntryTable& table, std::uint64_t index_bytes) const {
     const std::uint64_t used = table.used_bytes();
-    // A file that only ends too early still has the entries before its end.
+    // In a data file that was cut short, the entries before its end are still good.
     struct stat status{};
     if (fstat(data_.get(), &status) != 0 || (status.st_size == 0 && used > 0)) return false;
     if (index_bytes + used > options_.capacity_bytes) {
-      say_anew(fmt::format("has {} MiB, and may have {} from now on", (index_bytes + used) >> 20,
+      say_anew(fmt::format("has {} MiB, but may have only {} MiB from now on", (index_bytes + used) >> 20,
                            options_.capacity_bytes >> 20));
       return false;
     }
-    // The table was made for a much smaller cache, and is about to be full.
+    // The table was made for a much smaller cache and will soon be full.
     if (table.entries() > table.slots() / 4 && new_index_bytes_ / 2 > index_bytes) {
-      say_anew("has too few places for one of the size that is asked for now");
+      say_anew("has a table that is too small for the size that is asked for now");
       return false;
     }
     return true;
@@ -158,7 +158,7 @@ class Opening {
   const DiskTierOptions& options_;
   const std::string path_, index_path_;
   const std::uint64_t new_index_bytes_;
-  bool is_useless_ = false;  // the index that is there
+  bool is_useless_ = false;  // the existing index must be replaced
   Descriptor data_;
 };
 

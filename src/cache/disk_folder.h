@@ -1,10 +1,10 @@
-// The files of the tier on disk, and when what an earlier run left in them is used.
+// The files of the tier on disk, and the rules by which files of an earlier run are used again.
 //
-// They are in a folder of their own inside the user's, which is named for the version of their format:
-//   index     the table of entries, mapped by all; who has it open holds a lock on it
+// The files lie in a subfolder of the user's folder. The name of the subfolder contains the version of the format.
+//   index     the table of entries, which all processes map; each process that has it open holds a lock on it
 //   data      the entries, at the offsets that the table gives
-//   contents  what is cached, in words, a line each
-// All versions have these names, so that each can remove the others.
+//   contents  descriptions of the cached data for people, one line each
+// All versions use these names, so that each version can remove the files of the others.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,18 @@ inline constexpr const char* kIndexFile = "index";
 inline constexpr const char* kDataFile = "data";
 inline constexpr const char* kContentsFile = "contents";
 
-// Of this version, inside the user's folder.
+// The subfolder of this version.
 std::string disk_folder_path(const std::string& folder);
-// Of all versions: those that are there.
+// The existing subfolders of all versions.
 Result<std::vector<std::string>> disk_folder_paths(const std::string& folder);
 
 struct DiskFolder {
   std::string path;
-  std::unique_ptr<SharedFile> index;  // an EntryTable
+  std::unique_ptr<SharedFile> index;  // its memory is an EntryTable
   Descriptor data;
 };
-// What is there is kept where it can be used, and made anew where it cannot and nobody else has it.
+// Opens the files of an earlier run, or makes new ones if those are useless and no other process uses them. Fails if the
+// folder cannot be written or is in use by another machine.
 Result<DiskFolder> open_disk_folder(const DiskTierOptions& options);
 
 }  // namespace penstock

@@ -21,8 +21,8 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kMarkBytes = 8;
-constexpr double kMemoryRate = 2e9;  // bytes a second: what comes slower came from the disk
-constexpr int kExpected = 256;       // entries, after one that did
+constexpr double kMemoryRate = 2e9;  // bytes per second: a slower read came from the disk, not from the page cache
+constexpr int kExpected = 256;       // how many entries are announced to the kernel after such a read
 
 bool read_whole(int file, MutableBytes bytes, std::uint64_t offset) {
   while (!bytes.empty()) {
@@ -35,16 +35,16 @@ bool read_whole(int file, MutableBytes bytes, std::uint64_t offset) {
   return true;
 }
 
-// The file has this range from now on. 0, or what errno says.
+// Allocates a range of the file. Returns 0 or an errno value.
 int back(int file, std::uint64_t offset, std::uint64_t bytes) {
   struct stat before{};
   if (fstat(file, &before) != 0) return errno;
   int error = 0;
   do error = fallocate(file, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) == 0 ? 0 : errno;
   while (error == EINTR);
-  // Not all file systems can: there the disk turns out to be full when it is written to.
+  // Some file systems cannot do this; there, a full disk shows when it is written to.
   if (error == EOPNOTSUPP || error == ENOSYS) return 0;
-  // What was to be had of the range is left to others.
+  // Frees the part of the range that was allocated before the failure.
   if (error != 0 && ftruncate(file, before.st_size) != 0) return errno;
   return error;
 }
@@ -61,29 +61,29 @@ class DiskTier final : public CacheTier {
   DiskTier(const DiskTierOptions& options, DiskFolder folder)
       : options_(options),
         folder_(std::move(folder)),
-        table_(folder_.index->bytes(), {.reuses_room = true}),
+        table_(folder_.index->bytes(), {.reuses_space = true}),
         marks_(MemoryBlock::allocate(table_.slots() * kMarkBytes)) {}
 
   bool has_memory() const { return marks_.size() >= table_.slots() * kMarkBytes; }
 
-  std::optional<Found> find(const EntryKey& key, const Room& room) override {
-    // Once more: while it was read, somebody may have withdrawn it and written it again.
+  std::optional<Found> find(const EntryKey& key, const Allocate& allocate) override {
+    // Two attempts: another process may have withdrawn and rewritten the entry during the first read.
     MutableBytes memory;
     for (int attempt = 0; attempt < 2; ++attempt) {
-      const auto place = table_.find(key);
-      if (!place) return std::nullopt;
-      if (place->offset + place->length > table_.used_bytes()) break;  // no room for what damage asks for
-      if (memory.size() != place->length) {
-        const auto given = room(place->length);
+      const auto location = table_.find(key);
+      if (!location) return std::nullopt;
+      if (location->offset + location->length > table_.used_bytes()) break;  // damaged: allocate nothing for it
+      if (memory.size() != location->length) {
+        const auto given = allocate(location->length);
         if (!given) return std::nullopt;
-        memory = given->first(place->length);
+        memory = given->first(location->length);
       }
       const Clock::time_point began = Clock::now();
-      const bool is_read = read_whole(folder_.data.get(), memory, place->offset);
+      const bool is_read = read_whole(folder_.data.get(), memory, location->offset);
       if (seconds_between(began, Clock::now()) > static_cast<double>(memory.size()) / kMemoryRate)
         to_expect_.store(kExpected, std::memory_order_relaxed);
-      if (is_read && is_entry(key, memory, place->crc)) 
-        return Found{memory, nullptr, mark_of(*place)};
+      if (is_read && is_entry(key, memory, location->crc)) 
+        return Found{memory, nullptr, mark_of(*location)};
     }
     if (table_.withdraw(key)) damaged_.fetch_add(1, std::memory_order_relaxed);
     return std::nullopt;
@@ -92,26 +92,26 @@ class DiskTier final : public CacheTier {
   bool has(const EntryKey& key) const override { return table_.find(key).has_value(); }
 
   std::optional<std::uint32_t> marked_at(const EntryKey& key) const override {
-    const auto place = table_.find(key);
-    if (!place) return std::nullopt;
-    return mark_of(*place).moment();
+    const auto location = table_.find(key);
+    if (!location) return std::nullopt;
+    return mark_of(*location).moment();
   }
 
-  // The disk begins to read it: what is read one after another, wherever it stands, is slow.
-  // Asking costs something too: not while what is read is in memory.
+  // Lets the kernel read the entry ahead, because single reads one after another are slow on a disk. The call itself costs
+  // time, so it is left out while entries come from the page cache.
   void expect(const EntryKey& key) const override {
     if (to_expect_.load(std::memory_order_relaxed) <= 0) return;
     to_expect_.fetch_sub(1, std::memory_order_relaxed);
-    if (const auto place = table_.find(key))
-      posix_fadvise(folder_.data.get(), static_cast<off_t>(place->offset), static_cast<off_t>(place->length),
+    if (const auto location = table_.find(key))
+      posix_fadvise(folder_.data.get(), static_cast<off_t>(location->offset), static_cast<off_t>(location->length),
                     POSIX_FADV_WILLNEED);
   }
 
-  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room,
+  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Allocate& allocate,
                     std::uint32_t moment) override {
     return claim_and_write(key, bytes, [&](const EntryTable::Claim& claim) -> Result<Added> {
-      const auto memory = room(bytes);
-      if (!memory) return Added::kNoRoom;
+      const auto memory = allocate(bytes);
+      if (!memory) return Added::kFull;
       if (auto filled = fill(*memory); !filled) return std::unexpected(std::move(filled).error());
       return write_entry(claim, *memory, moment);
     });
@@ -121,7 +121,7 @@ class DiskTier final : public CacheTier {
     const auto write = [&](const EntryTable::Claim& claim) -> Result<Added> {
       return write_entry(claim, entry, 0);
     };
-    return claim_and_write(key, entry.size(), write).value_or(Added::kNoRoom);
+    return claim_and_write(key, entry.size(), write).value_or(Added::kFull);
   }
 
   void withdraw(const EntryKey& key) override { table_.withdraw(key); }
@@ -150,17 +150,17 @@ class DiskTier final : public CacheTier {
  private:
   using Write = std::function<Result<Added>(const EntryTable::Claim&)>;
   Result<Added> claim_and_write(const EntryKey& key, std::uint64_t bytes, const Write& write) {
-    if (cannot_write_.load(std::memory_order_relaxed)) return Added::kNoRoom;
+    if (cannot_write_.load(std::memory_order_relaxed)) return Added::kFull;
     int refused = 0;
     const auto claim = table_.claim(key, bytes, [&](std::uint64_t offset, std::uint64_t more) {
       refused = back(folder_.data.get(), offset, more);
       return refused == 0;
     });
-    if (refused != 0) stop_writing(refused);  // not before: others waited for the table
+    if (refused != 0) stop_writing(refused);  // after claim(), which holds the table's lock
     if (!claim) lock_warning_.look_at(table_, options_.warn);
-    if (!claim) return claim.error() == EntryTable::Refusal::kTaken ? Added::kTaken : Added::kNoRoom;
-    // A damaged table must not make the file larger than it may be.
-    auto added = claim->offset > table_.capacity_bytes() - bytes ? Added::kNoRoom : write(*claim);
+    if (!claim) return claim.error() == EntryTable::Refusal::kTaken ? Added::kTaken : Added::kFull;
+    // A damaged table must not make the file larger than its capacity.
+    auto added = claim->offset > table_.capacity_bytes() - bytes ? Added::kFull : write(*claim);
     if (!added || *added != Added::kYes) table_.give_up(*claim);
     return added;
   }
@@ -168,7 +168,7 @@ class DiskTier final : public CacheTier {
   Added write_entry(const EntryTable::Claim& claim, ConstBytes entry, std::uint32_t moment) {
     if (const int refused = write_whole(folder_.data.get(), entry, claim.offset); refused != 0) {
       stop_writing(refused);
-      return Added::kNoRoom;
+      return Added::kFull;
     }
     EntryMark(mark_word(claim.slot), table_.publish(claim, crc32c(entry))).set(moment);
     return Added::kYes;
@@ -187,12 +187,12 @@ class DiskTier final : public CacheTier {
     static_assert(sizeof(std::atomic<std::uint64_t>) == kMarkBytes);
     return *reinterpret_cast<std::atomic<std::uint64_t>*>(marks_.data() + slot * kMarkBytes);
   }
-  EntryMark mark_of(const EntryPlace& place) const { return {mark_word(place.slot), place.state}; }
+  EntryMark mark_of(const EntryLocation& location) const { return {mark_word(location.slot), location.state}; }
 
   const DiskTierOptions options_;
   const DiskFolder folder_;
   EntryTable table_;
-  const MemoryBlock marks_;  // one per slot; only those that were touched take memory
+  const MemoryBlock marks_;  // one per slot; only pages that were touched take memory
   mutable std::atomic<int> to_expect_ = kExpected;
   std::atomic<std::uint64_t> damaged_ = 0;
   std::atomic<bool> cannot_write_ = false;

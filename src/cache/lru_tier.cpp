@@ -26,7 +26,7 @@ class LruTier final : public CacheTier {
  public:
   explicit LruTier(std::uint64_t capacity_bytes) : capacity_(capacity_bytes) {}
 
-  std::optional<Found> find(const EntryKey& key, const Room&) override {
+  std::optional<Found> find(const EntryKey& key, const Allocate&) override {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(key);
     if (found == entries_.end()) return std::nullopt;
@@ -47,10 +47,10 @@ class LruTier final : public CacheTier {
     return EntryMark(found->second->bytes->mark, 0).moment();
   }
 
-  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room&,
+  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Allocate&,
                     std::uint32_t moment) override {
     if (has(key)) return Added::kTaken;
-    if (bytes > capacity_) return Added::kNoRoom;
+    if (bytes > capacity_) return Added::kFull;
     auto entry = std::make_shared<Bytes>(bytes);
     if (auto filled = fill({entry->data.get(), bytes}); !filled)
       return std::unexpected(std::move(filled).error());
@@ -69,7 +69,7 @@ class LruTier final : public CacheTier {
     if (const auto found = entries_.find(key); found != entries_.end()) drop(found->second);
   }
 
-  std::uint64_t free_bytes() const override { return UINT64_MAX; }  // room is made
+  std::uint64_t free_bytes() const override { return UINT64_MAX; }  // it can always evict
 
   TierState state() const override {
     const std::lock_guard lock(mutex_);
@@ -79,7 +79,7 @@ class LruTier final : public CacheTier {
  private:
   struct Entry {
     EntryKey key;
-    std::shared_ptr<Bytes> bytes;  // whoever reads it keeps it a little longer
+    std::shared_ptr<Bytes> bytes;  // readers keep an evicted entry alive until they are done
   };
 
   void drop(std::list<Entry>::iterator entry) {
@@ -90,7 +90,7 @@ class LruTier final : public CacheTier {
 
   const std::uint64_t capacity_;
   mutable std::mutex mutex_;
-  std::list<Entry> by_use_;  // last used first
+  std::list<Entry> by_use_;  // most recently used first
   std::unordered_map<EntryKey, std::list<Entry>::iterator, KeyHash> entries_;
   std::uint64_t used_ = 0;
 };

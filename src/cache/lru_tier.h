@@ -1,5 +1,5 @@
-// A tier in memory that throws out what was unused longest: what caches usually do, to be compared with.
-// Belongs to one process.
+// A tier in the memory of one process that evicts the least recently used entry. It exists to be compared with the tier
+// that never evicts.
 #pragma once
 
 #include "cache/tier.h"

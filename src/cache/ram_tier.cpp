@@ -19,29 +19,29 @@
 namespace penstock {
 namespace {
 
-// Left to everybody else: the tier does not take the last memory of the machine, whatever was asked for.
-constexpr std::uint64_t kLeaveFree = 64 * kMiB;
-constexpr std::uint64_t kSlab = 8 * kMiB;  // before each of which the machine's free memory is looked at
-constexpr std::int64_t kPauseMs = 1000;    // after there was none
-constexpr std::uint64_t kLeastStripe = 256 * kMiB, kEntriesOfStripe = 64, kMaxStripes = 16;
-constexpr std::uint64_t kLeastEntryBytes = 512;  // smaller ones only fill the table
+// The tier stops to grow when the machine has less free memory than this, whatever its capacity.
+constexpr std::uint64_t kReservedFreeBytes = 64 * kMiB;
+constexpr std::uint64_t kSlabBytes = 8 * kMiB;  // allocated at once, after a check of the free memory
+constexpr std::int64_t kRefusalMs = 1000;    // pause before free memory is checked again
+constexpr std::uint64_t kMinStripeBytes = 256 * kMiB, kMinEntriesPerStripe = 64, kMaxStripes = 16;
+constexpr std::uint64_t kMinEntryBytes = 512;  // bounds the table: a smaller mean size would make it too large
 
 std::string prefix() { return fmt::format("penstock-1-{}-", geteuid()); }
 
-std::uint64_t room_in(const std::string& folder) {
+std::uint64_t free_bytes_in(const std::string& folder) {
   struct statvfs status{};
   if (statvfs(folder.c_str(), &status) != 0) return 0;
   return std::uint64_t{status.f_bavail} * status.f_frsize;
 }
 
-// A file or block of the tier's memory, with a table of the entries in it.
+// One part of the tier's memory: a table, followed by the area with the entries.
 struct Stripe {
-  // One of `file_` and `block_` is there.
+  // The memory is that of `file_` if it is not nullptr, else `block_`.
   Stripe(std::unique_ptr<SharedFile> file_, MemoryBlock block_, std::uint64_t table_bytes)
       : file(std::move(file_)),
         block(std::move(block_)),
         memory(file ? file->bytes() : MutableBytes(block.data(), block.size())),
-        table(memory.first(table_bytes), {false, kSlab}),
+        table(memory.first(table_bytes), {false, kSlabBytes}),
         area(memory.subspan(table_bytes)),
         marks(std::make_unique<std::atomic<std::uint64_t>[]>(table.slots())) {}
 
@@ -61,17 +61,17 @@ struct Stripe {
 
 using Stripes = std::vector<std::unique_ptr<Stripe>>;
 
-// An entry is in the stripe that its key says, or where that was full, in one of those that follow.
+// The key of an entry chooses its stripe; if that is full, the entry goes to one of the stripes after it.
 class RamTier final : public CacheTier {
  public:
   RamTier(Stripes stripes, Warn warn) : stripes_(std::move(stripes)), warn_(std::move(warn)) {}
 
-  std::optional<Found> find(const EntryKey& key, const Room&) override {
+  std::optional<Found> find(const EntryKey& key, const Allocate&) override {
     for (std::size_t turn = 0; turn < stripes_.size(); ++turn) {
       const Stripe& stripe = stripe_of(key, turn);
-      if (const auto place = stripe.table.find(key); place && !stripe.is_lost())
-        return Found{stripe.area.subspan(place->offset, place->length), nullptr,
-                     {stripe.marks[place->slot], place->state}};
+      if (const auto location = stripe.table.find(key); location && !stripe.is_lost())
+        return Found{stripe.area.subspan(location->offset, location->length), nullptr,
+                     {stripe.marks[location->slot], location->state}};
     }
     return std::nullopt;
   }
@@ -79,8 +79,8 @@ class RamTier final : public CacheTier {
   std::optional<std::uint32_t> marked_at(const EntryKey& key) const override {
     for (std::size_t turn = 0; turn < stripes_.size(); ++turn) {
       const Stripe& stripe = stripe_of(key, turn);
-      if (const auto place = stripe.table.find(key))
-        return EntryMark(stripe.marks[place->slot], place->state).moment();
+      if (const auto location = stripe.table.find(key))
+        return EntryMark(stripe.marks[location->slot], location->state).moment();
     }
     return std::nullopt;
   }
@@ -90,9 +90,9 @@ class RamTier final : public CacheTier {
                                [&](const auto& stripe) { return stripe->table.find(key).has_value(); });
   }
 
-  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room,
+  Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Allocate& allocate,
                     std::uint32_t moment) override {
-    if (is_refused()) return Added::kNoRoom;
+    if (is_refused()) return Added::kFull;
     for (std::size_t turn = 0; turn < stripes_.size(); ++turn) {
       Stripe& stripe = stripe_of(key, turn);
       const auto claim =
@@ -102,28 +102,28 @@ class RamTier final : public CacheTier {
         lock_warning_.look_at(stripe.table, warn_);
         continue;
       }
-      const auto written = write(stripe, stripe.area.subspan(claim->offset, bytes), fill, room);
+      const auto written = write(stripe, stripe.area.subspan(claim->offset, bytes), fill, allocate);
       if (!written || !*written) {
         stripe.table.give_up(*claim);
-        if (written) return Added::kNoRoom;
+        if (written) return Added::kFull;
         return std::unexpected(written.error());
       }
       EntryMark(stripe.marks[claim->slot], stripe.table.publish(*claim, 0)).set(moment);
       return Added::kYes;
     }
-    return Added::kNoRoom;
+    return Added::kFull;
   }
 
-  std::uint64_t places() const override {
-    std::uint64_t slots = 0;
-    for (const auto& stripe : stripes_) slots += stripe->table.slots();
-    return slots;
+  std::uint64_t slots() const override {
+    std::uint64_t sum = 0;
+    for (const auto& stripe : stripes_) sum += stripe->table.slots();
+    return sum;
   }
 
-  std::optional<EntryKey> key_at(std::uint64_t place) const override {
+  std::optional<EntryKey> key_at(std::uint64_t slot) const override {
     for (const auto& stripe : stripes_) {
-      if (place < stripe->table.slots()) return stripe->table.key_at(place);
-      place -= stripe->table.slots();
+      if (slot < stripe->table.slots()) return stripe->table.key_at(slot);
+      slot -= stripe->table.slots();
     }
     return std::nullopt;
   }
@@ -158,14 +158,14 @@ class RamTier final : public CacheTier {
     return *stripes_[(key.low % stripes_.size() + turn) % stripes_.size()];
   }
 
-  // Shared memory is written by a system call: fresh pages come at half the price of touching them, and one
-  // that is not to be had is an answer and not a crash. False: there was none.
-  Result<bool> write(const Stripe& stripe, MutableBytes entry, const Fill& fill, const Room& room) {
+  // Shared memory is written by a system call: that costs half as much as page faults on fresh pages, and a lack of memory
+  // becomes an error code instead of a crash. Returns false if there was no memory.
+  Result<bool> write(const Stripe& stripe, MutableBytes entry, const Fill& fill, const Allocate& allocate) {
     if (!stripe.file) {
       PENSTOCK_CHECK(fill(entry));
       return true;
     }
-    const auto made = room(entry.size());
+    const auto made = allocate(entry.size());
     if (!made) return false;
     PENSTOCK_CHECK(fill(*made));
     const auto offset = static_cast<std::uint64_t>(entry.data() - stripe.memory.data());
@@ -174,18 +174,18 @@ class RamTier final : public CacheTier {
     return written.has_value();
   }
 
-  // Whoever was refused asks again with every sample: not the system, every time.
+  // Every sample asks again after a refusal; this keeps most of these calls away from the system.
   bool is_refused() const { return now_ms() < refused_until_.load(std::memory_order_relaxed); }
 
   bool is_free(std::uint64_t bytes) {
     const std::uint64_t free = free_memory_bytes();
-    if (free >= bytes + kLeaveFree) return true;
+    if (free >= bytes + kReservedFreeBytes) return true;
     refuse(fmt::format("only {} MiB of memory are free", free / kMiB));
     return false;
   }
 
   void refuse(const std::string& why) {
-    refused_until_.store(now_ms() + kPauseMs, std::memory_order_relaxed);
+    refused_until_.store(now_ms() + kRefusalMs, std::memory_order_relaxed);
     std::call_once(warned_, [&] {
       const TierState now = state();
       if (warn_)
@@ -206,17 +206,17 @@ class RamTier final : public CacheTier {
 };
 
 std::uint64_t table_bytes(std::uint64_t capacity, std::uint64_t entries) {
-  return EntryTable::bytes_for(std::clamp<std::uint64_t>(entries, 64, capacity / kLeastEntryBytes + 64));
+  return EntryTable::bytes_for(std::clamp<std::uint64_t>(entries, 64, capacity / kMinEntryBytes + 64));
 }
 
 Status too_small(std::uint64_t capacity) {
-  return fail(ErrorCode::kInvalidArgument, fmt::format("a cache of {} bytes: at least 1 MiB", capacity));
+  return fail(ErrorCode::kInvalidArgument, fmt::format("a cache of {} bytes is too small: it needs at least 1 MiB", capacity));
 }
 
 Result<CacheTierPtr> open_private(const RamTierOptions& options, const std::string& why) {
   const std::uint64_t capacity = options.capacity_bytes / std::max(1u, options.processes);
   if (options.warn)
-    options.warn(fmt::format("shared memory is not to be had ({}): {} MiB of cache for this process alone",
+    options.warn(fmt::format("shared memory cannot be used ({}): {} MiB of cache for this process alone",
                              why, capacity / kMiB));
   if (capacity < kMiB) return std::unexpected(too_small(capacity).error());
   MemoryBlock block = MemoryBlock::allocate(capacity);
@@ -240,18 +240,18 @@ Result<std::unique_ptr<Stripe>> attach_stripe(const std::string& path, std::uint
   if (!file) return std::unexpected(file.error());
   const MutableBytes memory = (*file)->bytes().first(table);
   if (!EntryTable::is_formatted(memory))
-    return fail(ErrorCode::kChanged, "is something else", {path, -1, -1, -1});
+    return fail(ErrorCode::kChanged, "is not a cache file of this version", {path, -1, -1, -1});
   if (EntryTable(memory, {}).machine() != this_machine())
-    return fail(ErrorCode::kChanged, "is another container's", {path, -1, -1, -1});
+    return fail(ErrorCode::kChanged, "belongs to another container", {path, -1, -1, -1});
   return std::make_unique<Stripe>(std::move(*file), MemoryBlock(), table);
 }
 
 }  // namespace
 
 std::uint32_t useful_stripes(std::uint64_t capacity_bytes, std::uint64_t entry_bytes) {
-  // At the end of each some room is left that no entry fits into: it must be little.
+  // At the end of each stripe, less than one entry of space is wasted. Large stripes keep that part small.
   const std::uint64_t least =
-      std::max(kLeastStripe, checked_multiply(entry_bytes, kEntriesOfStripe).value_or(UINT64_MAX));
+      std::max(kMinStripeBytes, checked_multiply(entry_bytes, kMinEntriesPerStripe).value_or(UINT64_MAX));
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(capacity_bytes / least, 1, kMaxStripes));
 }
 
@@ -261,12 +261,12 @@ Result<CacheTierPtr> open_ram_tier(const RamTierOptions& options) {
   remove_abandoned(options.folder, prefix());
   const std::string path = fmt::format("{}/{}{}-", options.folder, prefix(), options.name);
   const bool is_there = access((path + "0").c_str(), F_OK) == 0;
-  if (const std::uint64_t room = room_in(options.folder); !is_there && room < capacity)
-    return open_private(options, fmt::format("{} has {} MiB left, the cache takes {}", options.folder,
-                                             room / kMiB, capacity / kMiB));
+  if (const std::uint64_t free = free_bytes_in(options.folder); !is_there && free < capacity)
+    return open_private(options, fmt::format("{} has {} MiB left, but the cache needs {} MiB", options.folder,
+                                             free / kMiB, capacity / kMiB));
   Stripes stripes;
   for (std::uint32_t i = 0; i < options.stripes; ++i) {
-    // A quarter more than its part: entries go where their keys say.
+    // A quarter more slots than its share, because keys do not spread entries evenly.
     const std::uint64_t entries = options.expected_entries / options.stripes;
     auto stripe = attach_stripe(path + std::to_string(i), capacity / options.stripes,
                                 options.stripes > 1 ? entries + entries / 4 : entries);

@@ -1,6 +1,7 @@
-// The tier in memory: filled in the order of visiting, never emptied, shared by the processes of a node.
+// The tier in memory, which the processes of a node share.
 //
-// It is made of several files: the kernel lets one thread at a time write to a file, and all of them fill it.
+// It consists of several files ("stripes") in /dev/shm: the kernel lets only one thread at a time write to a file, and
+// all worker threads fill the cache at once.
 #pragma once
 
 #include "cache/tier.h"
@@ -8,19 +9,20 @@
 namespace penstock {
 
 struct RamTierOptions {
-  std::string name;  // processes that give the same share it
+  std::string name;  // processes that give the same name share the tier
   std::uint64_t capacity_bytes = 0;
-  std::uint64_t expected_entries = 0;  // more find no place
-  std::uint32_t stripes = 1;           // files; an entry must fit into one
-  std::uint32_t processes = 1;         // that are to share it: each has so much less where they cannot
+  std::uint64_t expected_entries = 0;  // the table has slots for this many
+  std::uint32_t stripes = 1;           // number of files; an entry must fit into one
+  std::uint32_t processes = 1;         // that share the tier; without shared memory, each gets this part of the capacity
   Warn warn;
   std::string folder = "/dev/shm";
 };
 
-// How many files are worth it.
+// Returns the number of stripes that suits a capacity and the usual size of an entry.
 std::uint32_t useful_stripes(std::uint64_t capacity_bytes, std::uint64_t entry_bytes);
 
-// Where shared memory is too small: a private tier, and a warning.
+// Falls back to a tier of this process alone, with a warning, if shared memory is too small or cannot be used. Fails with
+// kInvalidArgument below 1 MiB, and with kNoMemory.
 Result<CacheTierPtr> open_ram_tier(const RamTierOptions& options);
 
 }  // namespace penstock

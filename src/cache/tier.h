@@ -1,6 +1,7 @@
-// One tier of the cache: memory, or a folder on disk. What it has, it keeps; what does not fit is refused.
+// One tier of the cache: memory, or a folder on disk. A tier never evicts (except the LRU tier): it keeps the entries that
+// it has and refuses new ones once it is full.
 //
-// Entries are opaque here: an EntryHead and the bytes that follow. Thread-safe.
+// An entry is an EntryHead followed by bytes; the tier does not interpret them. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -16,11 +17,12 @@
 
 namespace penstock {
 
-// When this process last found that an entry is like its object: a moment, of which later ones are larger
-// numbers; 0: never. Whoever replaces the entry undoes it.
+// Remembers when this process last checked that an entry agrees with the object that it was made from. The time is a
+// "moment": a counter that grows from check to check, with 0 for "never". When the entry is replaced, its state changes,
+// and the mark reads as 0 again.
 class EntryMark {
  public:
-  // `state`: another where the entry is replaced.
+  // `state` identifies this version of the entry: it changes when the entry is replaced.
   EntryMark(std::atomic<std::uint64_t>& word, std::uint32_t state) : word_(&word), state_(state) {}
 
   std::uint32_t moment() const {
@@ -40,45 +42,46 @@ class CacheTier {
  public:
   virtual ~CacheTier() = default;
 
-  // Gives memory for an entry that is not in memory, or not yet.
-  using Room = std::function<Result<MutableBytes>(std::size_t)>;
+  // Returns memory for an entry that the caller needs in memory of its own: one that is read from disk, or one that is
+  // made before the tier copies it.
+  using Allocate = std::function<Result<MutableBytes>(std::size_t)>;
 
   struct Found {
-    ConstBytes bytes;                  // head and all
-    std::shared_ptr<const void> held;  // what keeps them there; nothing: they stay as long as the tier
+    ConstBytes bytes;                  // the whole entry, its head included
+    std::shared_ptr<const void> held;  // keeps `bytes` alive; nullptr: they live as long as the tier
     EntryMark mark;
   };
-  // Nothing: it is not there, or its bytes turned out to be damaged.
-  virtual std::optional<Found> find(const EntryKey& key, const Room& room) = 0;
+  // Returns nothing if the tier does not have the entry, or if its bytes are damaged.
+  virtual std::optional<Found> find(const EntryKey& key, const Allocate& allocate) = 0;
   virtual bool has(const EntryKey& key) const = 0;
-  // The moment of the entry's mark; nothing where it is not there.
+  // Returns the moment of the entry's mark, or nothing if the tier does not have the entry.
   virtual std::optional<std::uint32_t> marked_at(const EntryKey& key) const = 0;
 
-  // It will be looked for soon.
+  // A hint that find() will be called for this key soon, so that the tier can begin to read.
   virtual void expect(const EntryKey&) const {}
 
   enum class Added : std::uint8_t {
     kYes,
-    kNoRoom,  // the next tier may have
-    kTaken,   // it is there, or somebody is at it
+    kFull,   // no space here; the next tier may have some
+    kTaken,  // the entry exists already, or another thread or process is writing it
   };
-  // `fill` is called with `bytes` bytes of memory once there is room; where it fails, so does this, and the
-  // room is kept for the next try. `moment`: of the mark that the entry then has.
+  // Adds an entry of `bytes` bytes. If the tier has space, it calls `fill`, which writes the entry; if `fill` fails, add()
+  // returns its error, and the space stays reserved for the next attempt. `moment` becomes the moment of the mark.
   using Fill = std::function<Status(MutableBytes)>;
-  virtual Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Room& room,
+  virtual Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Allocate& allocate,
                             std::uint32_t moment = 0) = 0;
-  // Adds an entry, head and all, that another tier has.
-  virtual Added copy(const EntryKey&, ConstBytes) { return Added::kNoRoom; }
-  // All entries, place by place: the key of the entry that is there, if any.
-  virtual std::uint64_t places() const { return 0; }
+  // Adds a whole entry, its head included, that another tier has.
+  virtual Added copy(const EntryKey&, ConstBytes) { return Added::kFull; }
+  // Enumerates the entries: each of the slots() slots holds at most one, whose key key_at(slot) returns.
+  virtual std::uint64_t slots() const { return 0; }
   virtual std::optional<EntryKey> key_at(std::uint64_t) const { return std::nullopt; }
-  // The entry is of an object that has changed since.
+  // Removes an entry whose object has changed.
   virtual void withdraw(const EntryKey& key) = 0;
 
-  // Users of the tier agree on a number (not 0) for something: the first one's.
-  virtual std::uint32_t agree(std::uint64_t, std::uint32_t mine) { return mine; }
+  // Lets all users of the tier agree on a number (not 0) for a topic: returns the number that the first caller proposed.
+  virtual std::uint32_t agree(std::uint64_t /*topic*/, std::uint32_t mine) { return mine; }
 
-  // What is cached here, in words, for people who look at it later.
+  // Records a description of the cached data, for people who look at the tier later.
   virtual void note(const std::string&) {}
 
   virtual std::uint64_t free_bytes() const = 0;
@@ -87,7 +90,7 @@ class CacheTier {
 
 using CacheTierPtr = std::unique_ptr<CacheTier>;
 
-// What is said once, and by which of many threads does not matter.
+// Receives a warning. May be called from any thread; may be empty.
 using Warn = std::function<void(const std::string&)>;
 
 }  // namespace penstock

@@ -18,7 +18,7 @@ namespace {
 
 constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
 
-// Runs when nobody else wants the processor or the disk. Where the system refuses, it runs as all others do.
+// Lets this thread run only when the processor and the disk are idle. If the system refuses, it runs as all others do.
 void become_background() {
   constexpr int kThisThread = 0, kProcess = 1, kIdleClass = 3 << 13;  // libc has no names for them
   setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 19);
@@ -44,13 +44,13 @@ struct TierCopy::Shared {
   std::atomic<std::uint64_t> copied{0};
   std::mutex mutex;
   std::condition_variable_any changed;
-  std::atomic<std::uint64_t> requests{0};  // to look; added to under the mutex
-  std::uint64_t handled = 0;               // of the requests; this and the following are guarded by the mutex
+  std::atomic<std::uint64_t> requests{0};  // calls of ask(); incremented under the mutex
+  std::uint64_t handled = 0;               // the last request that was carried out; this and the following are guarded by the mutex
   Wanted wanted;
-  std::jthread thread;  // last: it uses what stands above
+  std::jthread thread;  // last member, because it uses those above
 };
 
-// kAllIn: at least one loader's are, and nobody else's are to come.
+// Returns kAllIn if the entries of at least one loader are in, and no loader will add more.
 WantedEntries::State TierCopy::Shared::look_at(const Wanted& all, const std::stop_token& stop) {
   const auto has = [this](const EntryKey& key) { return memory.has(key) || disk.has(key); };
   auto result = WantedEntries::State::kGivenUp;
@@ -65,14 +65,14 @@ WantedEntries::State TierCopy::Shared::look_at(const Wanted& all, const std::sto
   return result;
 }
 
-// Until all are there, the disk is full, or another look was asked for: a new loader may need the room.
+// Copies until all entries are on disk, the disk is full, or there is a new request: a new loader may need the space.
 void TierCopy::Shared::copy_entries(std::uint64_t request, const std::stop_token& stop) {
-  const CacheTier::Room none = [](std::size_t) -> Result<MutableBytes> {
-    return fail(ErrorCode::kNoMemory, "an entry in memory needs no room");
+  const CacheTier::Allocate none = [](std::size_t) -> Result<MutableBytes> {
+    return fail(ErrorCode::kNoMemory, "an entry in memory needs no memory of the caller");
   };
-  for (std::uint64_t place = 0; place < memory.places(); ++place) {
+  for (std::uint64_t slot = 0; slot < memory.slots(); ++slot) {
     if (stop.stop_requested() || requests != request || disk.free_bytes() == 0) return;
-    const auto key = memory.key_at(place);
+    const auto key = memory.key_at(slot);
     if (!key || disk.has(*key)) continue;
     const auto entry = memory.find(*key, none);
     if (!entry || entry->bytes.size() < sizeof(EntryHead)) continue;
@@ -109,7 +109,7 @@ TierCopy::TierCopy(CacheTier& memory, CacheTier& disk)
 }
 
 TierCopy::~TierCopy() {
-  // The locks are as the thread left them when the process was forked: nothing can be done with them.
+  // In a forked child, the mutex may be locked by a thread that does not exist there, so the object is leaked.
   if (process_ != getpid()) static_cast<void>(shared_.release());
 }
 

@@ -1,10 +1,10 @@
-// Copies the entries in memory to spare room on disk, so that the next run finds them there.
+// Copies entries from memory to free space on disk, so that the next run finds them there.
 //
-// Until every loader's samples are in one of the tiers, no entry is in two of them: the room on disk may
-// still be wanted for samples that have no copy at all. From then on, a thread of low priority copies what
-// only the memory holds. Processes that share the tiers may all do so: each entry is claimed, and so written,
-// by one of them. A process may end or be killed at any time: an entry is on disk once it is published, and
-// the rest is missing. Readers are never held up.
+// Copying begins when the samples of every loader are in one of the tiers; before that, the space on disk may be needed
+// for samples that are in neither. Then a thread of low priority copies the entries that only the memory holds. Several
+// processes that share the tiers may copy at once: each entry is claimed, and thus written, by one of them. A process may
+// end or be killed at any time: published entries are on disk, and the others are missing. Readers never wait for the
+// copy.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@
 
 namespace penstock {
 
-// The entries that one loader keeps. look() is called by one thread at a time.
+// The entries that one loader wants to have cached. Only one thread at a time calls look().
 class WantedEntries {
  public:
   virtual ~WantedEntries() = default;
 
   enum class State : std::uint8_t {
-    kNotYet,   // more are to be added
-    kAllIn,    // all are in a tier, or those that are not will not come
-    kGivenUp,  // the loader is closed, and there is nothing to wait for
+    kNotYet,   // more entries will be added
+    kAllIn,    // no more entries will be added
+    kGivenUp,  // the loader is closed, so nothing is to be waited for
   };
   using Has = std::function<bool(const EntryKey&)>;
   // Returns soon when a stop is requested.
@@ -35,13 +35,13 @@ class WantedEntries {
 class TierCopy {
  public:
   TierCopy(CacheTier& memory, CacheTier& disk);
-  // Waits for the entry that is being written, no longer.
+  // Waits only until the entry that is being written is complete.
   ~TierCopy();
   TierCopy(const TierCopy&) = delete;
 
-  // Nothing is copied before these are in, too.
+  // Copying waits for these entries, too.
   void add_wanted(std::shared_ptr<WantedEntries> wanted);
-  // There may be more to copy, or fewer entries to wait for.
+  // Checks again whether copying can begin or has more to do, after an epoch ended or a loader was closed.
   void look_again();
 
   std::uint64_t copied() const;  // entries, by this process

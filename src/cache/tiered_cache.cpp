@@ -69,9 +69,9 @@ Status TieredCache::open_tiers(const Use& use) {
   return {};
 }
 
-std::optional<TieredCache::Hit> TieredCache::find(const EntryKey& key, const CacheTier::Room& room) const {
+std::optional<TieredCache::Hit> TieredCache::find(const EntryKey& key, const CacheTier::Allocate& allocate) const {
   for (std::size_t tier = 0; tier < tiers_.size(); ++tier)
-    if (auto found = tiers_[tier]->find(key, room)) return Hit{tier, std::move(*found)};
+    if (auto found = tiers_[tier]->find(key, allocate)) return Hit{tier, std::move(*found)};
   return std::nullopt;
 }
 
@@ -96,13 +96,13 @@ void TieredCache::expect(const EntryKey& key) const {
 }
 
 Result<bool> TieredCache::add(const EntryKey& key, std::uint64_t bytes, const CacheTier::Fill& fill,
-                              const CacheTier::Room& room, const Keeping& keeping) const {
+                              const CacheTier::Allocate& allocate, const Keeping& keeping) const {
   for (std::size_t i = 0; i < tiers_.size(); ++i) {
     const bool is_disk = i > 0 || options_.ram_bytes == 0;
     if (keeping.stays_in_memory && is_disk) break;
-    const auto added = tiers_[i]->add(key, bytes, fill, room, keeping.moment);
+    const auto added = tiers_[i]->add(key, bytes, fill, allocate, keeping.moment);
     if (!added) return std::unexpected(added.error());
-    if (*added != CacheTier::Added::kNoRoom) return *added == CacheTier::Added::kYes;
+    if (*added != CacheTier::Added::kFull) return *added == CacheTier::Added::kYes;
   }
   return false;
 }

@@ -1,5 +1,5 @@
-// The tiers of a cache, one after another: what the first has no room for goes to the next. Once all samples
-// are in one of them, those in memory are copied to disk for the next run (cache/tier_copy.h). Thread-safe.
+// The cache behind penstock/cache.h: a list of tiers. An entry goes to the first tier that has space for it. Once all
+// samples are in one of the tiers, entries in memory are copied to disk for the next run (cache/tier_copy.h). Thread-safe.
 #pragma once
 
 #include <mutex>
@@ -15,16 +15,16 @@ class TieredCache final : public Cache {
  public:
   explicit TieredCache(CacheOptions options) : options_(std::move(options)) {}
 
-  // Of the first loader that uses it: the tiers are made for it, others take part.
+  // Describes how a loader uses the cache. The tiers are made for the first loader; later ones share them.
   struct Use {
-    std::uint64_t identity = 0;  // of data and steps: processes with the same share the memory
-    std::uint64_t ram_entries = 0, disk_entries = 0;  // that it will want to keep there
-    std::uint64_t entry_bytes = 0;                    // of a usual one
+    std::uint64_t identity = 0;  // hash of the data and the transforms; processes with the same one share the memory
+    std::uint64_t ram_entries = 0, disk_entries = 0;  // expected number per tier
+    std::uint64_t entry_bytes = 0;                    // usual size of an entry
     std::uint32_t processes = 1;
   };
   Status prepare(const Use& use);
-  // The memory that a loader has to answer for while it is open: for the first of a process its part of the
-  // tier, for others none.
+  // Returns the cache memory that counts against the budget of a loader while it is open. The first open loader of a
+  // process is charged with the process's part of the tier in memory, the others with nothing.
   std::uint64_t take_charge(std::uint32_t processes);
   void give_back_charge();
 
@@ -32,31 +32,33 @@ class TieredCache final : public Cache {
     std::size_t tier = 0;
     CacheTier::Found found;
   };
-  std::optional<Hit> find(const EntryKey& key, const CacheTier::Room& room) const;
+  std::optional<Hit> find(const EntryKey& key, const CacheTier::Allocate& allocate) const;
   bool has(const EntryKey& key) const;
-  // It will be looked for soon, where a tier can make use of that.
+  // A hint that find() will be called for this key soon.
   void expect(const EntryKey& key) const;
-  // The moment of the entry's mark, where it is found first; nothing: it is not there.
+  // Returns the moment of the mark in the first tier that has the entry, or nothing if none has.
   std::optional<std::uint32_t> marked_at(const EntryKey& key) const;
-  // How an entry is kept: the moment of its mark, and whether it may go to disk.
+  // How an entry is cached: the moment of its mark, and whether it must not go to disk.
   struct Keeping {
     std::uint32_t moment = 0;
     bool stays_in_memory = false;
   };
-  // True: it is in now.
+  // Returns whether the entry was added. Fails only if `fill` does.
   Result<bool> add(const EntryKey& key, std::uint64_t bytes, const CacheTier::Fill& fill,
-                   const CacheTier::Room& room, const Keeping& keeping) const;
+                   const CacheTier::Allocate& allocate, const Keeping& keeping) const;
   void withdraw(const EntryKey& key) const;
-  // Of this process's part of all tiers.
+  // Free space in this process's part of all tiers.
   std::uint64_t free_bytes() const;
-  // All who share a tier agree on a number (not 0): what the tier that stays longest has noted goes first.
+  // Lets all users of the tiers agree on a number (not 0) for a topic. A number that the disk has recorded takes
+  // precedence over one in memory.
   std::uint32_t agree(std::uint64_t on, std::uint32_t mine) const;
-  // A loader begins to keep these entries; an epoch of it ended, or it was closed.
+  // A loader begins to cache these entries.
   void add_wanted(std::shared_ptr<WantedEntries> wanted) const;
+  // An epoch of a loader ended, or a loader was closed.
   void look_again() const;
-  // Passes a message on, the first time.
+  // Warns with the first message that it gets and ignores the others.
   void warn_of_no_version(const std::string& message) const;
-  // What is cached there, in words, for people who look at a folder later.
+  // Records a description of the cached data, for people who look at a folder later.
   void note(const std::string& words) const;
 
   const CacheOptions& options() const override { return options_; }
@@ -66,12 +68,12 @@ class TieredCache final : public Cache {
   Status open_tiers(const Use& use);
 
   const CacheOptions options_;
-  mutable std::mutex mutex_;  // of making the tiers; afterwards they are only read
+  mutable std::mutex mutex_;  // held while the tiers are made; afterwards the list does not change
   bool is_prepared_ = false, is_charged_ = false;
   std::uint32_t processes_ = 1;
   mutable std::atomic<bool> has_warned_ = false;
   std::vector<CacheTierPtr> tiers_;
-  std::unique_ptr<TierCopy> copy_;  // where there is memory and disk; its thread uses the tiers
+  std::unique_ptr<TierCopy> copy_;  // if there are both tiers; last member, because its thread uses them
 };
 
 }  // namespace penstock

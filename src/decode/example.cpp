@@ -29,16 +29,16 @@ constexpr std::uint32_t kBytesList = 1, kFloatList = 2, kIntegerList = 3;  // Fe
 constexpr std::uint32_t kValue = 1;                                        // the three lists
 
 constexpr std::size_t kMaxFeatures = 1 << 16;
-constexpr std::uint64_t kBytesPerFeature = 256;  // in memory, besides its name
+constexpr std::uint64_t kBytesPerFeature = 256;  // memory per listed feature, in addition to its name
 
-// A record of 2 GiB may hold a thousand million fields.
+// Thrown when the thread was interrupted: a record of 2 GiB may have a billion fields.
 struct Stopped {};
 void look_for_interruption() {
   thread_local InterruptionCheck check;
   if (check.is_due() && Interruption::is_requested()) throw Stopped{};
 }
 
-// protozero keeps only 32 bits of a length and would read a monstrous one as a small one.
+// protozero keeps only 32 bits of a length, and would read a huge one as a small one.
 bool next_field(pbf_reader& reader) {
   look_for_interruption();
   if (!reader.next()) return false;
@@ -51,7 +51,7 @@ bool next_field(pbf_reader& reader) {
   return true;
 }
 
-// Goes on to the next message (or string) of this field number; passes over all else.
+// Finds the next message (or string) with this field number and skips other fields.
 bool next_message(pbf_reader& reader, std::uint32_t tag, std::string_view& out) {
   while (next_field(reader)) {
     if (reader.tag_and_type() == tag_and_type(tag, pbf_wire_type::length_delimited)) {
@@ -72,7 +72,7 @@ std::unexpected<Error> corrupt_example(std::string_view what) {
   return fail(ErrorCode::kCorrupt, fmt::format("bad tf.train.Example ({})", what));
 }
 
-// Exceptions, protozero's and Stopped, end here.
+// Turns the exceptions of protozero, and Stopped, into errors.
 template <typename Body>
 auto guarded(Body body) -> decltype(body()) {
   try {
@@ -90,8 +90,8 @@ std::string_view name_of(std::string_view entry) {
   return name;
 }
 
-// Calls on_step with the Feature message of each step. Where a plain feature is written in several
-// parts, which protobuf merges, it is called for each part.
+// Calls on_step with the Feature message of each step. A plain feature may be written in several parts, which protobuf
+// merges; then on_step is called for each part.
 template <typename OnStep>
 Status each_step(std::string_view entry, bool is_sequence, OnStep on_step) {
   std::string_view value, step;
@@ -188,7 +188,7 @@ std::uint64_t count_values(FeatureType type, std::string_view list) {
 // Adds the values of one step to `count`; sets `type` where it is not known yet.
 Status count_step(std::string_view step, FeatureType& type, std::uint64_t& count) {
   return each_list(step, [&](FeatureType found, std::string_view list) -> Status {
-    // Within one feature protobuf would drop all but the last type. No writer means that.
+    // If one feature has values of several types, protobuf keeps only the last type, which no writer intends.
     if (type != FeatureType::kNone && type != found) return corrupt_example("one feature has values of two types");
     type = found;
     count += count_values(type, list);
@@ -214,12 +214,12 @@ Result<Feature> measure(std::string_view entry, bool is_sequence) {
   return feature;
 }
 
-// Calls on_list for each list of the feature, after seeing that the caller knows what is in it.
+// Calls on_list for each list of the feature, after checking that the caller expects its type and size.
 template <typename OnList>
 Status read_lists(const Feature& feature, FeatureType wanted, std::uint64_t room, OnList on_list) {
   if (feature.total != room || (feature.type != wanted && room > 0))
     return fail(ErrorCode::kInvalidArgument, "feature read as another type or size than it has");
-  if (room == 0) return {};  // also where the type is another: none of its lists may be read as this one
+  if (room == 0) return {};  // also if the type differs: lists of another type must not be read as this one
   return guarded([&] {
     return each_step(text_of(feature.entry), feature.is_sequence, [&](std::string_view step) {
       return each_list(step, [&](FeatureType, std::string_view list) -> Status {

@@ -17,14 +17,14 @@ namespace penstock {
 
 enum class FeatureType : std::uint8_t { kNone, kBytes, kFloat, kInteger };
 
-// One feature as it stands in one example. Allocates nothing, however many values and steps it has.
+// Describes one feature of one example. Its size does not depend on the number of values and steps.
 struct Feature {
-  FeatureType type = FeatureType::kNone;  // kNone: present but empty, its type unsaid
+  FeatureType type = FeatureType::kNone;  // kNone: present but empty, so that its type is unknown
   bool is_sequence = false;
-  std::uint64_t steps = 0;           // of a feature list
+  std::uint64_t steps = 0;           // number of steps of a feature list
   std::uint64_t first_width = 0;     // values in its first step
-  bool is_even = true;               // all steps have as many as the first
-  std::uint64_t last_width_not_1 = 1;  // of the last step that has another number of values; 1: all have one
+  bool is_even = true;               // all steps have as many values as the first
+  std::uint64_t last_width_not_1 = 1;  // width of the last step whose width is not 1; 1 if there is none
   std::uint64_t total = 0;
   ConstBytes entry;  // the map entry that holds it
 
@@ -36,21 +36,20 @@ struct NamedFeature {
   Feature feature;
 };
 
-// All features, context first, each sorted by name. A name that occurs twice counts once: the last
-// one, as protobuf maps have it.
-// `charge` is asked before the list grows.
+// Returns all features: those of the context first, then the feature lists, each sorted by name. If a name occurs twice, the
+// last one counts, as in protobuf maps. `charge` is called before the list grows.
 Result<std::vector<NamedFeature>> list_features(ConstBytes example, const Charge& charge = {});
 
-// The feature of this name, that of the context where a feature list has the same; fails with
-// kNotFound where the example lacks it.
+// Returns the feature with this name; the context takes precedence over feature lists. Fails with kNotFound if the example
+// does not have it.
 Result<Feature> find_feature(ConstBytes example, std::string_view name);
 
-// The values of all steps, one after another. `out` holds exactly values().
+// Reads the values of all steps, one after another. `out` must have values() elements.
 Status read_integers(const Feature& feature, std::span<std::int64_t> out);
 Status read_floats(const Feature& feature, std::span<float> out);
 Status read_bytes(const Feature& feature, std::span<ConstBytes> out);
-// One after another, without a list of them: empty ones take two bytes in a record and sixteen in a list. An
-// error of `look` ends it.
+// Calls `look` for each value, and stops at its first error. No list of the values is made, because an empty value takes two
+// bytes in a record but sixteen in a list.
 Status for_each_bytes(const Feature& feature, const std::function<Status(ConstBytes)>& look);
 
 }  // namespace penstock

@@ -1,5 +1,4 @@
-// How a decoder learns that nobody wants its result any more: it looks at the interruption of its thread,
-// every few rows.
+// Lets a decoder stop early: every few rows it checks whether its thread was interrupted.
 #pragma once
 
 #include "penstock/interruption.h"

@@ -15,8 +15,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-// The header is the repr() of a dict with three known keys. This reads just that: strings, True,
-// False and tuples of integers.
+// Reads the header, which is the repr() of a dict with three known keys: only strings, True, False and tuples of integers.
 class LiteralReader {
  public:
   explicit LiteralReader(std::string_view text) : text_(text) {}
@@ -62,7 +61,7 @@ class LiteralReader {
       if (error != std::errc{} || extent < 0 || out.size() >= most) return false;
       at_ += static_cast<std::size_t>(end - begin);
       out.push_back(extent);
-      accept('L');  // Python 2 wrote long integers so
+      accept('L');  // suffix of long integers in Python 2
       if (!accept(',')) return accept(')');
     }
     return true;
@@ -93,7 +92,7 @@ Status parse_descriptor(std::string_view text, NpyHeader& header) {
       {"i4", DType::kInt32},     {"u8", DType::kUInt64},      {"i8", DType::kInt64},
       {"f2", DType::kFloat16},   {"f4", DType::kFloat32},     {"f8", DType::kFloat64},
       {"c8", DType::kComplex64}, {"c16", DType::kComplex128}, {"M8", DType::kInt64},
-      {"m8", DType::kInt64},  // dates and spans as their integers
+      {"m8", DType::kInt64},  // dates and time spans are read as integers
   };
   for (const Row& row : kRows) {
     const bool dated = row.code[0] == 'M' || row.code[0] == 'm';
@@ -168,7 +167,7 @@ Result<NpyHeader> parse_npy_header(ConstBytes bytes, const Limits& limits) {
     if (!product || *product > std::uint64_t{1} << 62) return bad_header("shape too large");
     total = *product;
   }
-  if (header.array.shape.size() < 2 || empty) header.fortran_order = false;  // the same either way
+  if (header.array.shape.size() < 2 || empty) header.fortran_order = false;  // both orders are the same
   return header;
 }
 

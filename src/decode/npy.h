@@ -1,6 +1,6 @@
-// The .npy header, read as NumPy writes it (format 1.0 to 3.0) and believed only where it adds up.
+// Reads the header of a .npy file as NumPy writes it (format 1.0 to 3.0), and checks that it is consistent.
 //
-// Objects (pickles) are refused: reading data must never run code.
+// Arrays of objects (pickles) are refused, because reading data must never run code.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ struct NpyHeader {
   bool operator==(const NpyHeader&) const = default;
 };
 
-// How many bytes the header takes in all, from the first 12 (kNpyPrefix) of a file.
+// Computes the size of the whole header from the first 12 bytes (kNpyPrefix) of a file.
 constexpr std::size_t kNpyPrefix = 12;
 Result<std::uint64_t> npy_header_size(ConstBytes prefix, const Limits& limits);
 
 // `bytes` begins at the file's start and holds at least the header.
 Result<NpyHeader> parse_npy_header(ConstBytes bytes, const Limits& limits);
 
-// Fails unless exactly the promised data follows the header.
+// Fails unless the size of the file is exactly that of the header and the data.
 Status check_npy_size(const NpyHeader& header, std::uint64_t file_bytes);
 
 }  // namespace penstock

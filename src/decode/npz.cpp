@@ -21,13 +21,13 @@ constexpr std::uint32_t kEnd = 0x06054b50, kEnd64 = 0x06064b50, kEnd64Locator = 
 constexpr std::size_t kEndBytes = 22, kEnd64Bytes = 56, kEnd64LocatorBytes = 20;
 constexpr std::uint16_t kStored = 0, kDeflated = 8;
 constexpr std::uint16_t kEncryptedFlag = 1, kDescriptorFlag = 1 << 3, kUtf8Flag = 1 << 11;
-constexpr std::uint16_t kDeflateLevelFlags = 3 << 1;  // how hard the writer tried: of no use to us
+constexpr std::uint16_t kDeflateLevelFlags = 3 << 1;  // the compression level of the writer, which a reader does not need
 constexpr std::uint16_t kExtra64 = 1;                 // the extra field with sizes of 64 bits
-constexpr std::uint32_t kSeeExtra = 0xffffffff;       // in place of a size or offset that is in there
+constexpr std::uint32_t kSeeExtra = 0xffffffff;       // replaces a size or offset that is in the extra field
 
 constexpr std::size_t kMaxMembers = 65'536;
 constexpr std::uint64_t kCentralHeaderBytes = 46;
-constexpr std::uint64_t kBytesPerListed = 192;  // in memory, besides its name
+constexpr std::uint64_t kBytesPerListed = 192;  // memory per listed member, in addition to its name
 constexpr std::uint64_t kMaxDeflateRatio = 1032;  // 258 bytes for two bits
 constexpr std::string_view kSuffix = ".npy";
 
@@ -60,8 +60,8 @@ CommonHeader read_common(ByteReader& reader) {
   return header;
 }
 
-// Replaces those of `numbers` that the header left to the extra field, in its order. False where the
-// extra fields do not add up.
+// Replaces those `numbers` that the header leaves to the extra field, in the order of that field. Returns false if the extra
+// fields are invalid.
 bool widen(ConstBytes extra, std::initializer_list<std::uint64_t*> numbers) {
   ByteReader fields(extra);
   bool seen = false;
@@ -83,7 +83,7 @@ struct Directory {
   std::uint64_t offset = 0, bytes = 0, members = 0;
 };
 
-// The end record, which is last but for a comment of a length that it gives itself.
+// Finds the end record. Only a comment, whose length the record contains, may follow it.
 std::optional<std::size_t> find_end(ConstBytes file) {
   if (file.size() < kEndBytes) return std::nullopt;
   const std::size_t last = file.size() - kEndBytes;
@@ -111,7 +111,7 @@ Result<Directory> find_directory(ConstBytes file) {
   if (*end >= kEnd64LocatorBytes + kEnd64Bytes) {
     ByteReader locator(file.subspan(*end - kEnd64LocatorBytes));
     if (locator.read<std::uint32_t>() == kEnd64Locator) {
-      // NumPy has nothing between these records, so the wide one is where it must be.
+      // NumPy writes nothing between these records, so the offset of the 64-bit record is known.
       directory_end = *end - kEnd64LocatorBytes - kEnd64Bytes;
       const bool first_disk = locator.read<std::uint32_t>() == 0;
       const auto offset = locator.read<std::uint64_t>();
@@ -137,7 +137,7 @@ Result<Directory> find_directory(ConstBytes file) {
   return directory;
 }
 
-// What one entry of the central directory says.
+// One entry of the central directory.
 struct Entry {
   std::uint64_t central_offset = 0, local_offset = 0;
   CommonHeader header;
@@ -152,7 +152,7 @@ Result<Entry> read_entry(ByteReader& directory, std::uint64_t offset) {
   entry.header = read_common(directory);
   const auto comment_bytes = directory.read<std::uint16_t>();
   const auto disk = directory.read<std::uint16_t>();
-  directory.take(2 + 4);  // attributes of the file it once was
+  directory.take(2 + 4);  // file attributes
   entry.local_offset = directory.read<std::uint32_t>();
   entry.file_name = directory.take_text(entry.header.name_bytes);
   const ConstBytes extra = directory.take(entry.header.extra_bytes);
@@ -190,7 +190,7 @@ Status check_entry(const Entry& entry, const Limits& limits) {
   return {};
 }
 
-// After the data, where the writer could not go back to fill in the local header.
+// Checks the data descriptor, which follows the data if the writer could not fill in the local header afterwards.
 bool descriptor_agrees(ByteReader& reader, const CommonHeader& header, bool wide) {
   const auto signature = reader.read<std::uint32_t>();
   const auto crc = reader.read<std::uint32_t>();
@@ -204,7 +204,7 @@ struct Place {
   std::uint64_t begin = 0, end = 0;
 };
 
-// Finds the member's bytes behind its local header; `body` is the file before the central directory.
+// Finds the bytes of a member after its local header. `body` is the file before the central directory.
 Result<Place> locate(ConstBytes body, const Entry& entry, ConstBytes& stored) {
   const CommonHeader& central = entry.header;
   if (entry.local_offset > body.size()) return corrupt_zip("member beyond the file's end", entry.central_offset);
@@ -230,13 +230,13 @@ Result<Place> locate(ConstBytes body, const Entry& entry, ConstBytes& stored) {
   return Place{entry.local_offset, entry.local_offset + reader.offset()};
 }
 
-// Fills `out` from all of `packed`: no byte of either may be left over.
+// Inflates all of `packed` and fills all of `out`. Fails if bytes of either are left over.
 Status inflate_exactly(ConstBytes packed, MutableBytes out) {
-  constexpr std::size_t kMaxAtOnce = std::size_t{16} << 20;  // between two looks at the interruption
+  constexpr std::size_t kMaxAtOnce = std::size_t{16} << 20;  // between two checks for interruption
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
     return fail(ErrorCode::kNoMemory, "npz: no memory to inflate");
-  Bytef nowhere = 0;  // zlib wants an address even for no bytes
+  Bytef nowhere = 0;  // zlib needs an address even for no bytes
   stream.next_in = reinterpret_cast<z_const Bytef*>(const_cast<std::byte*>(packed.data()));
   stream.next_out = out.empty() ? &nowhere : reinterpret_cast<Bytef*>(out.data());
   std::size_t in_left = packed.size(), out_left = out.size();
@@ -246,7 +246,7 @@ Status inflate_exactly(ConstBytes packed, MutableBytes out) {
     const auto room = static_cast<uInt>(std::min(out_left, kMaxAtOnce));
     stream.avail_in = in;
     stream.avail_out = room;
-    answer = inflate(&stream, Z_NO_FLUSH);  // Z_BUF_ERROR where it gets no further
+    answer = inflate(&stream, Z_NO_FLUSH);  // Z_BUF_ERROR means no progress
     in_left -= in - stream.avail_in;
     out_left -= room - stream.avail_out;
   }
@@ -263,7 +263,7 @@ Status inflate_exactly(ConstBytes packed, MutableBytes out) {
 Result<std::vector<NpzMember>> list_npz(ConstBytes file, const Limits& limits, const Charge& charge) {
   const auto directory = find_directory(file);
   if (!directory) return std::unexpected(directory.error());
-  // No more than the directory has room for, whatever it says.
+  // The size of the directory bounds the number of members, whatever its records say.
   const std::uint64_t members_at_most = std::min(directory->members, directory->bytes / kCentralHeaderBytes);
   PENSTOCK_CHECK(ask(charge, members_at_most * kBytesPerListed + directory->bytes));
   const ConstBytes body = file.first(directory->offset);
@@ -286,7 +286,7 @@ Result<std::vector<NpzMember>> list_npz(ConstBytes file, const Limits& limits, c
     places.push_back(*place);
   }
   if (reader.left() > 0) return corrupt_zip("more in the central directory than members", directory->offset);
-  // Members that share bytes are how a small file becomes a huge one.
+  // Members that overlap would let a small file expand to a huge one.
   std::ranges::sort(places, {}, &Place::begin);
   for (std::size_t i = 1; i < places.size(); ++i)
     if (places[i].begin < places[i - 1].end) return corrupt_zip("members overlap", places[i].begin);

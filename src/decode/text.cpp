@@ -22,8 +22,8 @@ std::unexpected<Error> corrupt_text(std::string_view what, std::size_t offset) {
   return fail(ErrorCode::kCorrupt, std::string(what), {"", static_cast<std::int64_t>(offset), -1, -1});
 }
 
-// How many bytes the character at the start of `text` takes; 0 where it is none. Table 3-7 of the
-// Unicode standard: only the second byte's range depends on the first.
+// Returns the length of the character at the start of `text`; 0 if it is invalid. By table 3-7 of the Unicode standard, only
+// the range of the second byte depends on the first byte.
 std::size_t utf8_length(const std::uint8_t* text, std::size_t left) {
   const auto in = [](std::uint8_t byte, int low, int high) { return byte >= low && byte <= high; };
   const std::uint8_t first = text[0];
@@ -47,7 +47,7 @@ std::size_t utf8_length(const std::uint8_t* text, std::size_t left) {
   return length;
 }
 
-// Counts what the parser has read, for errors that the parser does not see itself.
+// Counts the bytes that the parser has read, for the offset of errors that the parser does not detect itself.
 struct CountingIterator {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
@@ -67,7 +67,7 @@ struct CountingIterator {
   bool operator==(const CountingIterator& other) const { return at == other.at; }
 };
 
-// Hears what nlohmann's parser finds and refuses what the grammar alone would let pass.
+// Receives the events of nlohmann's parser and refuses input that the grammar alone would accept.
 class JsonCheck final : public nlohmann::json::json_sax_t {
  public:
   explicit JsonCheck(const std::size_t& read) : read_(read) {}
@@ -95,7 +95,7 @@ class JsonCheck final : public nlohmann::json::json_sax_t {
 
   bool parse_error(std::size_t position, const std::string& token,
                    const nlohmann::json::exception& error) override {
-    // The position is one past the byte to blame.
+    // The position is one past the bad byte.
     error_ =
         corrupt_text(error.id == kNumberOverflow ? fmt::format("JSON: number too large ({})", token.substr(0, 40))
                                             : std::string("JSON: not well formed"),
@@ -154,9 +154,9 @@ Status check_utf8(ConstBytes bytes) {
 
 Status check_json(ConstBytes bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  // To nlohmann's parser a zero byte is the end, whatever follows.
+  // nlohmann's parser takes a zero byte for the end, whatever follows.
   if (const auto zero = text.find('\0'); zero != text.npos) return corrupt_text("JSON: zero byte", zero);
-  // ... and a byte order mark is nothing, which to others (Python's among them) is an error.
+  // It also ignores a byte order mark, which is an error for other parsers, Python's among them.
   if (text.starts_with("\xEF\xBB\xBF")) return corrupt_text("JSON: byte order mark", 0);
   std::size_t read = 0;
   JsonCheck check(read);

@@ -1,4 +1,4 @@
-// Text that arrives from files: is it what it says it is?
+// Checks text that comes from files.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace penstock {
 
-// Valid UTF-8 (no surrogates, no overlong forms)? Errors carry the offset within `text`.
+// Fails unless the text is valid UTF-8, without surrogates and overlong forms. Errors contain the offset within `text`.
 Status check_utf8(ConstBytes text);
 
-// One JSON value in UTF-8, nested at most 256 deep, no duplicate keys in an object, no NaN or
-// Infinity. Errors carry the offset within `text`.
+// Fails unless the text is one JSON value in UTF-8, nested at most 256 deep, without duplicate keys in an object and without
+// NaN and Infinity. Errors contain the offset within `text`.
 Status check_json(ConstBytes text);
 
-// A decimal number with optional sign, white space around it allowed (as `cls` files have it).
+// Parses a decimal number with an optional sign. White space around it is allowed, as in `cls` files.
 Result<std::int64_t> parse_integer(ConstBytes text);
 
 }  // namespace penstock

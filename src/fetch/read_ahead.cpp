@@ -358,7 +358,7 @@ void ReadAhead::forget(const Fetch& fetch) {
     std::erase_if(planned->second, [&](const FetchPtr& other) { return other.get() == &fetch; });
 }
 
-Result<ObjectBytes> ReadAhead::read(const Store& store, const ObjectRead& read, const Store::Allocate& room) {
+Result<ObjectBytes> ReadAhead::read(const Store& store, const ObjectRead& read, const Store::Allocate& allocate) {
   struct Answer {
     std::mutex mutex;
     std::condition_variable came;
@@ -374,7 +374,7 @@ Result<ObjectBytes> ReadAhead::read(const Store& store, const ObjectRead& read, 
       return fail(ErrorCode::kStopped, "reading was broken off",
                   {read.key, static_cast<std::int64_t>(read.range.offset), -1, -1});
   }
-  store.start_read(read, room, stop, [answer](Result<ObjectBytes> result) {
+  store.start_read(read, allocate, stop, [answer](Result<ObjectBytes> result) {
     const std::lock_guard lock(answer->mutex);
     answer->result = std::move(result);
     answer->came.notify_all();

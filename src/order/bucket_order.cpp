@@ -18,7 +18,7 @@ class BucketOrder final : public EpochOrder {
         inner_(std::move(inner)),
         lengths_(spec.lengths),
         run_(spec.bucket_run),
-        window_(spec.bucket_run * kRunsAWindow),
+        window_(spec.bucket_run * kRunsPerWindow),
         seed_(spec.seed),
         epoch_(epoch) {}
 
@@ -30,12 +30,12 @@ class BucketOrder final : public EpochOrder {
  private:
   using Window = std::vector<std::uint32_t>;  // offsets from the window's first position
 
-  // Sorting a window is worth remembering: all its positions are asked for one after another.
+  // Sorted windows are cached, because callers ask for consecutive positions.
   std::shared_ptr<const Window> sorted_window(std::uint64_t number) const {
     const std::lock_guard lock(mutex_);
-    for (const Kept& kept : kept_)
-      if (kept.window && kept.number == number) return kept.window;
-    Kept& oldest = kept_[turn_++ % kept_.size()];
+    for (const CachedWindow& cached : cached_)
+      if (cached.window && cached.number == number) return cached.window;
+    CachedWindow& oldest = cached_[turn_++ % cached_.size()];
     oldest = {number, std::make_shared<const Window>(sort_window(number))};
     return oldest.window;
   }
@@ -44,8 +44,8 @@ class BucketOrder final : public EpochOrder {
     const std::uint64_t begin = number * window_, count = std::min(window_, size() - begin);
     std::vector<std::uint64_t> length(count);
     for (std::uint64_t i = 0; i < count; ++i) length[i] = (*lengths_)[inner_->sample_at(begin + i)];
-    // What does not fill a run (the epoch's end) stays last and is not sorted in: whatever drop_last
-    // leaves out is chance, not always the longest.
+    // The samples at the end of the epoch that do not fill a run stay last and are not sorted. Otherwise drop_last would
+    // always drop the longest ones.
     const std::uint64_t runs = count / run_;
     Window sorted(count);
     std::iota(sorted.begin(), sorted.end(), 0u);
@@ -63,7 +63,7 @@ class BucketOrder final : public EpochOrder {
     return out;
   }
 
-  struct Kept {
+  struct CachedWindow {
     std::uint64_t number = 0;
     std::shared_ptr<const Window> window;
   };
@@ -72,7 +72,7 @@ class BucketOrder final : public EpochOrder {
   std::shared_ptr<const std::vector<std::uint64_t>> lengths_;
   std::uint64_t run_, window_, seed_, epoch_;
   mutable std::mutex mutex_;
-  mutable std::array<Kept, 2> kept_;  // workers straddle the boundary of two windows
+  mutable std::array<CachedWindow, 2> cached_;  // two, because workers work across the boundary of two windows
   mutable std::size_t turn_ = 0;
 };
 

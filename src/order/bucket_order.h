@@ -1,4 +1,4 @@
-// Brings samples of like length together, so that padding is short.
+// Brings samples of similar length together, so that batches need little padding.
 #pragma once
 
 #include <memory>
@@ -7,12 +7,12 @@
 
 namespace penstock {
 
-// Within windows of kRunsAWindow runs the positions of `inner` are sorted by length, cut into runs,
-// and the runs put into random order. Every sample keeps its window, so each still comes exactly
-// once, and the order is as good a shuffle as the window is large.
+// Takes windows of kRunsPerWindow runs from `inner`. Within a window, the samples are sorted by length and cut into runs of
+// spec.bucket_run samples, and the runs are put into random order. No sample leaves its window, so each one still comes
+// exactly once.
 std::unique_ptr<const EpochOrder> make_bucket_order(std::unique_ptr<const EpochOrder> inner,
                                                     const OrderSpec& spec, std::uint64_t epoch);
 
-constexpr std::uint64_t kRunsAWindow = 100;
+constexpr std::uint64_t kRunsPerWindow = 100;
 
 }  // namespace penstock

@@ -20,14 +20,14 @@ class DrawnOrder final : public EpochOrder {
         window_(std::max<std::uint64_t>(spec.window_units, 1) * per_visit_) {}
 
   std::uint64_t sample_at(std::uint64_t position) const override {
-    const std::uint64_t place = first_ + position, window = place / window_;
+    const std::uint64_t absolute = first_ + position, window = absolute / window_;
     const Permutation inside(window_, derive_key(seed_, window, KeyPurpose::kWindow));
-    const std::uint64_t slot = window * window_ + inside(place % window_);
+    const std::uint64_t slot = window * window_ + inside(absolute % window_);
     const std::uint64_t visits = draws_.visits_per_pass();
     const std::uint64_t visit = slot / per_visit_, pass = visit / visits;
     const Permutation order(visits, derive_key(seed_, pass, KeyPurpose::kUnits));
-    // The draws of a pass lie at equal distances. Their start moves on by the golden ratio from pass to pass,
-    // so that over many passes they cover the line evenly.
+    // The draws of a pass are equidistant points of a line. Their start moves by the golden ratio from pass to pass, so
+    // that the points of many passes cover the line evenly.
     constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;
     const std::uint64_t start = derive_key(seed_, 0, KeyPurpose::kPassOffset) + pass * kGoldenRatio;
     const std::uint64_t draw = order(visit % visits) * per_visit_ + slot % per_visit_;

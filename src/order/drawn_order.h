@@ -1,4 +1,4 @@
-// The order of samples that are drawn at random instead of gone through.
+// The order of a source whose samples are drawn at random, such as random patches of a volume.
 #pragma once
 
 #include <memory>
@@ -7,9 +7,9 @@
 
 namespace penstock {
 
-// The visits of a pass come in permuted order, pass after pass, and each makes a few draws; the draws of
-// `window_units` visits are mixed. Epochs are stretches of this endless walk, so every draw is still
-// a function of (seed, epoch, position). A full shuffle makes one draw per visit.
+// A pass consists of visits in permuted order, and each visit makes a few draws; the draws of `window_units` visits are
+// mixed. Pass follows pass without end, and an epoch is a range of this sequence, so every draw is a function of
+// (seed, epoch, position). With a full shuffle, each visit makes one draw.
 std::unique_ptr<const EpochOrder> make_drawn_order(const OrderSpec& spec, std::uint64_t size,
                                                    std::uint64_t epoch);
 

@@ -17,8 +17,9 @@
 namespace penstock {
 namespace {
 
-// Epoch e covers positions [e * size, (e + 1) * size) of an endless walk through passes, so an
-// epoch shorter than a pass goes on where the last one stopped, and a longer one begins the next.
+// Passes follow each other without end, and epoch e covers the positions [e * size, (e + 1) * size) of this sequence. So an
+// epoch that is shorter than a pass continues where the previous one stopped, and a longer one continues into the next
+// pass.
 class WalkOrder final : public EpochOrder {
  public:
   WalkOrder(const OrderSpec& spec, std::uint64_t count, std::uint64_t size, std::uint64_t epoch)
@@ -32,15 +33,16 @@ class WalkOrder final : public EpochOrder {
   }
 
   std::uint64_t sample_at(std::uint64_t position) const override {
-    const unsigned __int128 place = first_ + position;
-    const auto pass = static_cast<std::uint64_t>(place / count_);
-    const auto within = static_cast<std::uint64_t>(place % count_);
-    const std::uint64_t thing = pass == first_pass_ ? first_made_->at(within) : later_pass(pass)->at(within);
-    return spec_.indices ? (*spec_.indices)[static_cast<std::size_t>(thing)] : thing;
+    const unsigned __int128 absolute = first_ + position;
+    const auto pass = static_cast<std::uint64_t>(absolute / count_);
+    const auto within = static_cast<std::uint64_t>(absolute % count_);
+    const std::uint64_t index = pass == first_pass_ ? first_made_->at(within) : later_pass(pass)->at(within);
+    return spec_.indices ? (*spec_.indices)[static_cast<std::size_t>(index)] : index;
   }
 
  private:
-  // Most epochs are one pass. There may be very many further ones; they come one after another.
+  // Most epochs are one pass. An epoch may also have very many passes; since they come one after another, only the current
+  // one is kept.
   std::shared_ptr<const Pass> later_pass(std::uint64_t pass) const {
     const std::lock_guard lock(mutex_);
     if (!later_made_ || later_pass_ != pass) {
@@ -75,7 +77,7 @@ class WeightedOrder final : public EpochOrder {
     Draws draws(seed_, epoch_, position);
     const double wanted = draws.uniform() * cumulative_.back();
     auto found = std::upper_bound(cumulative_.begin(), cumulative_.end(), wanted);
-    if (found == cumulative_.end()) --found;  // rounding at the very end
+    if (found == cumulative_.end()) --found;  // rounding can lead past the end
     return static_cast<std::uint64_t>(found - cumulative_.begin());
   }
 
@@ -151,7 +153,7 @@ std::uint64_t order_fingerprint(const OrderSpec& spec) {
       for (const std::uint64_t first : spec.units->first_sample) add(first);
   }
   if (spec.draws) {
-    constexpr std::uint64_t kVersionOfDraws = 2;  // another number wherever the same seed draws other samples
+    constexpr std::uint64_t kVersionOfDraws = 2;  // increment it with every change that lets the same seed draw other samples
     add(kVersionOfDraws);
     add(spec.draws->visits_per_pass());
     add(spec.draws->per_visit());

@@ -1,7 +1,7 @@
-// Which sample stands at position p of epoch e: a pure function of (seed, epoch, position).
+// The order of an epoch: maps positions to samples, as a pure function of (seed, epoch, position).
 //
-// It never depends on threads, ranks, cache or timing; ranks and resumption are slices of it
-// (rank_slice.h). Immutable once built; thread-safe.
+// It never depends on threads, ranks, the cache or timing. Ranks and resumed runs take slices of it (rank_slice.h).
+// Immutable; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,26 @@ namespace penstock {
 enum class Shuffle : std::uint8_t {
   kNone,    // the source's own order
   kFull,    // a permutation of all samples
-  kWindow,  // units (chunks, shards, runs of rows) permuted, then samples within windows of units
+  kWindow,  // storage units (chunks, shards, ranges of rows) are permuted, then samples within windows of units
 };
 
 struct OrderSpec {
-  std::uint64_t samples = 0;     // in the source
-  std::uint64_t epoch_size = 0;  // positions in an epoch; 0: one pass over what is drawn from
+  std::uint64_t samples = 0;     // number of samples in the source
+  std::uint64_t epoch_size = 0;  // positions per epoch; 0: one pass over the samples
   Shuffle shuffle = Shuffle::kNone;
   std::uint64_t seed = 0;
-  std::uint64_t unit_samples = 1;             // samples a storage unit (kWindow)
-  std::uint64_t window_units = 16;            // units a window (kWindow)
-  std::shared_ptr<const StorageUnits> units;  // where they differ in size or can only be read forward
-  // At most one of the two: positions name entries of a list, or are drawn by weight with
+  std::uint64_t unit_samples = 1;             // samples per storage unit (kWindow)
+  std::uint64_t window_units = 16;            // units per window (kWindow)
+  std::shared_ptr<const StorageUnits> units;  // set if units differ in size or can only be read forward
+  // At most one of the two is set. `indices` lists the samples of a pass; with `weights`, samples are drawn by weight with
   // replacement.
   std::shared_ptr<const std::vector<std::uint64_t>> indices;
   std::shared_ptr<const std::vector<double>> weights;
-  // The source is a mixture: its parts are drawn from by weight, each gone through by itself.
+  // Set if the source is a mixture: its parts are chosen by weight, and each part has passes of its own.
   std::optional<Mixture> mixture;
-  // Samples are drawn, not gone through. Borrowed from the source.
+  // Set if the source draws its samples at random (drawn_order.h). Borrowed from the source.
   const SampleDraws* draws = nullptr;
-  // Samples of like length are brought together in runs of `bucket_run`, within windows.
+  // Set for bucketing: samples of similar length form runs of `bucket_run` (bucket_order.h).
   std::shared_ptr<const std::vector<std::uint64_t>> lengths;
   std::uint64_t bucket_run = 0;
 };
@@ -56,15 +56,14 @@ class EpochOrder {
   std::uint64_t size_;
 };
 
-// Fails on an index beyond the source, a weight that is negative or not finite, or weights that
-// sum to nothing.
+// Fails if an index is beyond the source, a weight is negative or not finite, or the sum of the weights is zero.
 Status check_order(const OrderSpec& spec);
 
 // `spec` has passed check_order.
 std::unique_ptr<const EpochOrder> make_epoch_order(const OrderSpec& spec, std::uint64_t epoch);
 
-// What resuming must agree on: a hash of the order's description (not of the epoch), and one of the
-// sampler's list, which another epoch may draw anew (0 where there is none).
+// Hashes by which a resumed run recognises its order: one of the description of the order (without the epoch), and one of
+// the sampler's list (0 without a sampler), which may differ from epoch to epoch.
 std::uint64_t order_fingerprint(const OrderSpec& spec);
 std::uint64_t list_fingerprint(const OrderSpec& spec);
 

@@ -30,9 +30,9 @@ class MixtureOrder final : public EpochOrder {
   }
 
   std::uint64_t sample_at(std::uint64_t position) const override {
-    const unsigned __int128 place = first_ + position;
-    const auto block = plan_of(static_cast<std::uint64_t>(place / block_));
-    const auto within = static_cast<std::size_t>(place % block_);
+    const unsigned __int128 absolute = first_ + position;
+    const auto block = plan_of(static_cast<std::uint64_t>(absolute / block_));
+    const auto within = static_cast<std::size_t>(absolute % block_);
     const std::uint32_t part = block->part[within];
     return sample_of(part, block->before[part] + block->number[within]);
   }
@@ -40,21 +40,21 @@ class MixtureOrder final : public EpochOrder {
  private:
   struct Block {
     std::uint64_t index = 0;
-    std::vector<std::uint64_t> before;        // samples of each part in all blocks before
-    std::vector<std::uint32_t> part, number;  // at each position: which part, and the how many-eth of it here
+    std::vector<std::uint64_t> before;        // by part: its samples in all earlier blocks
+    std::vector<std::uint32_t> part, number;  // by position: the part, and the index among the part's samples in this block
   };
 
-  // Positions are asked for one after another, so that a block is worth working out as a whole.
+  // Blocks are computed as a whole and cached, because callers ask for consecutive positions.
   std::shared_ptr<const Block> plan_of(std::uint64_t index) const {
     const std::lock_guard lock(mutex_);
-    for (const auto& kept : kept_)
-      if (kept && kept->index == index) return kept;
-    auto& oldest = kept_[turn_++ % kept_.size()];
+    for (const auto& cached : cached_)
+      if (cached && cached->index == index) return cached;
+    auto& oldest = cached_[turn_++ % cached_.size()];
     oldest = std::make_shared<const Block>(make_block(index));
     return oldest;
   }
 
-  // Each part's share of places, put into random order; a part's samples come in its own order.
+  // Gives each part its share of the positions, in random order. The samples of a part come in the part's own order.
   Block make_block(std::uint64_t index) const {
     Block block;
     block.index = index;
@@ -74,8 +74,8 @@ class MixtureOrder final : public EpochOrder {
     return block;
   }
 
-  // Samples of the part in all blocks before this one. What rounding leaves over goes to the part
-  // with the largest weight, which a block has more of than there are parts.
+  // The samples of the part in all blocks before this one. The remainder of rounding goes to the part with the largest
+  // weight; a block has more samples of that part than there are parts, so its count stays positive.
   std::uint64_t drawn(std::size_t part, std::uint64_t block) const {
     const double positions = static_cast<double>(block) * static_cast<double>(block_);
     if (part != largest_) return static_cast<std::uint64_t>(std::floor(weights_[part] * positions));
@@ -100,7 +100,7 @@ class MixtureOrder final : public EpochOrder {
   std::uint64_t block_;
   std::size_t largest_ = 0;
   mutable std::mutex mutex_;
-  mutable std::array<std::shared_ptr<const Block>, 2> kept_;  // workers straddle the boundary of two blocks
+  mutable std::array<std::shared_ptr<const Block>, 2> cached_;  // two, because workers work across the boundary
   mutable std::size_t turn_ = 0;
 };
 

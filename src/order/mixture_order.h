@@ -1,4 +1,4 @@
-// Which part of a mixture, and which of its samples, stands at a position.
+// The order of a mixture: maps positions to a part of the mixture and one of its samples.
 #pragma once
 
 #include <memory>
@@ -7,9 +7,9 @@
 
 namespace penstock {
 
-// Blocks of positions hold each part's share of them to within one sample; where in the block each
-// stands is a permutation. So the share is exact over any stretch, and nothing needs to be counted
-// up to find the sample at a position. Every part is gone through by itself, over and over.
+// The positions are divided into blocks. Each block has, to within one sample, the share of every part, in permuted order.
+// So the shares hold over any range of positions, and the sample at a position is found without counting from the start.
+// Each part has its own passes, one after another.
 std::unique_ptr<const EpochOrder> make_mixture_order(const OrderSpec& spec, std::uint64_t size,
                                                      std::uint64_t epoch);
 

@@ -22,9 +22,8 @@ class FullPass final : public Pass {
   Permutation permutation_;
 };
 
-// Units of equal size (the last may be short) in permuted order, cut into windows of n units;
-// inside a window the samples are permuted. All by arithmetic: the one irregularity is the short
-// unit, whose place the inverse permutation tells.
+// Permutes units of equal size, divides them into windows of n units, and permutes the samples within each window. It needs
+// no table: the only irregularity is the last unit, which may be short, and the inverse permutation tells where it went.
 class WindowPass final : public Pass {
  public:
   WindowPass(const OrderSpec& spec, std::uint64_t count, std::uint64_t pass)
@@ -47,7 +46,7 @@ class WindowPass final : public Pass {
     const Permutation inside(start_of(window + 1) - begin,
                              derive_key(seed_, pass_, KeyPurpose::kWindow, window));
     std::uint64_t slot = inside(position - begin);
-    // What follows the short unit in its window moves up by the samples it lacks.
+    // Units after the short one, in its window, move forward by the number of samples that it lacks.
     const std::uint64_t first_unit = window * per_window_;
     if (window == short_window && slot + missing_ >= (short_place_ - first_unit + 1) * unit_)
       slot += missing_;

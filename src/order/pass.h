@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// Streams of keys, so that no two uses of one seed see the same numbers.
+// Separates the uses of random numbers, so that no two uses of one seed get the same numbers.
 enum class KeyPurpose : std::uint64_t {
   kFull = 1,
   kUnits = 2,
@@ -29,10 +29,10 @@ class Pass {
   virtual std::uint64_t at(std::uint64_t position) const = 0;
 };
 
-// Over `count` samples, in the way that spec.shuffle says.
+// A pass over `count` samples, shuffled as spec.shuffle says.
 std::unique_ptr<const Pass> make_pass(const OrderSpec& spec, std::uint64_t count, std::uint64_t pass);
 
-// Units of unlike sizes, or that can only be read forward (spec.units).
+// A pass over units that differ in size or can only be read forward (spec.units).
 std::unique_ptr<const Pass> make_unit_pass(const OrderSpec& spec, std::uint64_t pass);
 
 }  // namespace penstock

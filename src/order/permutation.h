@@ -1,6 +1,6 @@
 // A keyed permutation of [0, n) that needs no array: a Feistel network with cycle walking.
 //
-// Why: resuming at position p costs nothing, and 10^9 samples need no index in memory.
+// Why: a run can resume at any position at no cost, and 10^9 samples need no index in memory.
 // Immutable; thread-safe.
 #pragma once
 
@@ -18,7 +18,7 @@ class Permutation {
   std::uint64_t size() const { return size_; }
 
  private:
-  static constexpr int kRounds = 6;  // even, so that the halves end up where they began
+  static constexpr int kRounds = 6;  // even, so that each half ends on its own side
 
   std::uint64_t forward_once(std::uint64_t index) const;
   std::uint64_t backward_once(std::uint64_t value) const;

@@ -26,7 +26,7 @@ PositionRange RankSlice::batch(std::uint64_t number) const {
 }
 
 std::uint64_t RankSlice::position_after(std::uint64_t delivered_batches) const {
-  // What drop_last leaves over is done with, too.
+  // Positions that drop_last drops count as delivered.
   if (delivered_batches >= batches()) return epoch_size;
   return start + delivered_batches * batch_size * world_size;
 }

@@ -1,9 +1,9 @@
-// A windowed shuffle over units of unlike sizes.
+// A windowed shuffle over units of different sizes.
 //
-// Units that can be read anywhere are permuted. Units of streams keep their order within the stream:
-// streams are permuted and gone through `window_units` at a time, one unit of each in turn, so that
-// neighbours in the order come from different shards and every shard is read forward once. Then, as
-// for units of one size, samples are permuted within windows of `window_units` units.
+// Units with random access are permuted. The units of a stream keep their order: the streams are permuted, and
+// `window_units` streams at a time contribute one unit each in turn, so that neighbouring units come from different shards
+// and every shard is read forward once. Then, as for units of equal size, samples are permuted within windows of
+// `window_units` units.
 #include <algorithm>
 #include <utility>
 
@@ -22,7 +22,7 @@ std::vector<std::uint64_t> permuted(std::uint64_t count, std::uint64_t key) {
 }
 
 std::vector<std::uint64_t> interleaved(const OrderSpec& spec, std::uint64_t pass) {
-  // Units of one stream stand together.
+  // The units of a stream are consecutive.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> streams;  // first unit, end
   const std::vector<std::uint32_t>& of = spec.units->stream;
   for (std::uint64_t unit = 0; unit < of.size(); ++unit) {
@@ -66,19 +66,19 @@ class UnitPass final : public Pass {
   }
 
   std::uint64_t at(std::uint64_t position) const override {
-    const std::uint64_t window = place_of(position) / per_window_;
+    const std::uint64_t window = unit_at(position) / per_window_;
     const std::uint64_t begin = first_position_[window * per_window_];
     const std::uint64_t end =
         first_position_[std::min<std::uint64_t>((window + 1) * per_window_, order_.size())];
     const Permutation inside(end - begin, derive_key(seed_, pass_, KeyPurpose::kWindow, window));
     const std::uint64_t slot = begin + inside(position - begin);
-    const std::uint64_t place = place_of(slot);
-    return units_->first_sample[order_[place]] + (slot - first_position_[place]);
+    const std::uint64_t unit = unit_at(slot);
+    return units_->first_sample[order_[unit]] + (slot - first_position_[unit]);
   }
 
  private:
-  // Which unit, in the order of this pass, holds the position.
-  std::uint64_t place_of(std::uint64_t position) const {
+  // Returns the index in `order_` of the unit that holds the position.
+  std::uint64_t unit_at(std::uint64_t position) const {
     return static_cast<std::uint64_t>(std::ranges::upper_bound(first_position_, position) -
                                       first_position_.begin()) -
            1;
@@ -86,8 +86,8 @@ class UnitPass final : public Pass {
 
   std::shared_ptr<const StorageUnits> units_;
   std::uint64_t seed_, pass_, per_window_;
-  std::vector<std::uint64_t> order_;           // units
-  std::vector<std::uint64_t> first_position_;  // of each, and the end
+  std::vector<std::uint64_t> order_;           // the units in the order of this pass
+  std::vector<std::uint64_t> first_position_;  // by index in `order_`, and the end
 };
 
 }  // namespace

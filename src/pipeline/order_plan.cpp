@@ -103,18 +103,18 @@ ShuffleStats describe_shuffle(const OrderSpec& order, std::uint64_t batch_sample
   ShuffleStats stats;
   if (order.draws && order.shuffle != Shuffle::kFull) {
     stats.units = order.draws->visits_per_pass();
-    stats.samples_a_unit = static_cast<double>(order.draws->per_visit());
+    stats.samples_per_unit = static_cast<double>(order.draws->per_visit());
   } else if (order.shuffle == Shuffle::kWindow && !order.draws && order.samples > 0) {
     stats.units = order.units ? order.units->first_sample.size() - 1
                               : (order.samples + order.unit_samples - 1) / order.unit_samples;
-    stats.samples_a_unit = static_cast<double>(order.samples) / static_cast<double>(stats.units);
+    stats.samples_per_unit = static_cast<double>(order.samples) / static_cast<double>(stats.units);
   } else {
     return stats;
   }
   stats.window_units = std::min(order.window_units, stats.units);
   // Two samples of a batch share a unit with probability (s-1)/(ns-1) within a window of n units of s
   // samples, and (s-1)/(Ms-1) in a full shuffle of M units.
-  const double s = stats.samples_a_unit, n = static_cast<double>(stats.window_units),
+  const double s = stats.samples_per_unit, n = static_cast<double>(stats.window_units),
                m = static_cast<double>(stats.units);
   const auto share = [&](double units) { return units * s > 1 ? (s - 1) / (units * s - 1) : 0.0; };
   stats.design_effect = 1 + (static_cast<double>(batch_samples) - 1) * (share(n) - share(m));

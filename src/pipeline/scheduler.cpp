@@ -69,7 +69,7 @@ void Scheduler::stop() {
 void Scheduler::drop(RunningEpoch& run, OpenBatch& batch) {
   run.reads->close_batch(batch.range);
   pool_->put_back(std::move(batch.contents->block));
-  room_->drop(batch.contents->room);
+  room_->drop(batch.contents->variable);
 }
 
 void Scheduler::drop_idle_batches(RunningEpoch& run) {
@@ -336,7 +336,7 @@ bool Scheduler::open_batch(RunningEpoch& run) {
   batch->contents->block = std::move(block);
   batch->contents->prepare(layout_, batch->range.count);
   batch->is_complete = !layout_.has_padding();
-  if (is_first) room_->promote(batch->contents->room);
+  if (is_first) room_->promote(batch->contents->variable);
   run.reads->open_batch(batch->range, *batch->contents);
   run.batches.push_back(std::move(batch));
   if (idle_ > 0) work_there_.notify_all();
@@ -486,7 +486,7 @@ void Scheduler::lend(OpenBatch& batch, FinishedBatch& out) {
   };
   auto lent = std::make_shared<Lent>();
   lent->block = pool_->lend(std::move(batch.contents->block));
-  if (layout_.has_variable()) lent->variable = room_->lend(batch.contents->room);
+  if (layout_.has_variable()) lent->variable = room_->lend(batch.contents->variable);
   lent->contents = batch.contents;
   out.block = static_cast<std::byte*>(lent->block.get());
   out.contents = batch.contents.get();
@@ -523,10 +523,10 @@ Scheduler::Wait Scheduler::next(RunningEpoch& run, FinishedBatch& out, std::chro
     run.batches.pop_front();
     // Lent before a worker can look for memory: in a budget of one batch, the next one fits only
     // when this one has left the ledger.
-    out.variable_bytes = batch->contents->room.bytes;
+    out.variable_bytes = batch->contents->variable.bytes;
     run.reads->close_batch(batch->range);
     lend(*batch, out);
-    if (!run.batches.empty()) room_->promote(run.batches.front()->contents->room);
+    if (!run.batches.empty()) room_->promote(run.batches.front()->contents->variable);
     if (run.is_handed_out()) ended = retire(run);
     if (idle_ > 0) work_there_.notify_all();
   }

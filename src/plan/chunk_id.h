@@ -1,4 +1,4 @@
-// Names a chunk of a source.
+// Identifies a chunk of a source. A plain value.
 #pragma once
 
 #include <compare>
@@ -10,7 +10,7 @@
 namespace penstock {
 
 struct ChunkId {
-  std::uint32_t array = 0;  // in Source::chunked_arrays()
+  std::uint32_t array = 0;  // index in Source::chunked_arrays()
   std::uint64_t number = 0;
   auto operator<=>(const ChunkId&) const = default;
 };

@@ -71,7 +71,7 @@ class Cutter {
       const std::int64_t first = std::max<std::int64_t>(0, ceil_divide(begin - box_.origin[d], box_.step[d]));
       const std::int64_t end =
           std::min(box_.count[d], ceil_divide(begin + extent - box_.origin[d], box_.step[d]));
-      if (end <= first) return;  // the step goes over this chunk
+      if (end <= first) return;  // the step skips this chunk
       piece.from[d] = box_.origin[d] + first * box_.step[d] - begin;
       piece.count[d] = end - first;
       piece.to += first * box_.to_stride[d];

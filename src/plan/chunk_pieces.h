@@ -1,4 +1,4 @@
-// Cuts the boxes of a sample at the borders of chunks.
+// Cuts the boxes of a sample at the boundaries of chunks.
 #pragma once
 
 #include <span>
@@ -11,8 +11,8 @@
 
 namespace penstock {
 
-// What one chunk gives to one box: `count` elements along each axis, from `from` in the chunk, as far
-// apart as the box's step; the first goes to element `to` of the sample.
+// The part of a box that lies in one chunk: `count` elements along each axis, beginning at element `from` of the chunk, at
+// the distance of the box's step. The first one goes to element `to` of the sample.
 struct ChunkPiece {
   ChunkId chunk;
   const ArrayBox* box = nullptr;
@@ -20,14 +20,14 @@ struct ChunkPiece {
   std::int64_t to = 0;
 };
 
-// How many pieces there are at most.
+// An upper bound for the number of pieces.
 std::uint64_t count_pieces(std::span<const ChunkedArrayPtr> arrays, std::span<const ArrayBox> boxes);
 
-// Pieces of the same chunk need not stand together. `boxes` must outlive the pieces.
+// Appends all pieces; those of one chunk need not be consecutive. `boxes` must outlive the pieces.
 void cut_boxes(std::span<const ChunkedArrayPtr> arrays, std::span<const ArrayBox> boxes,
                std::vector<ChunkPiece>& out);
 
-// Those of one chunk only.
+// The same for the pieces of one chunk.
 void cut_boxes_at(std::span<const ChunkedArrayPtr> arrays, std::span<const ArrayBox> boxes, const ChunkId& chunk,
                   std::vector<ChunkPiece>& out);
 

@@ -4,9 +4,9 @@
 
 namespace penstock {
 
-// Samples use a chunk almost in the order in which they are due. So what is before the use is moved, which is
-// little, and not the many that come after it.
-bool ChunkUses::OfChunk::remove(const SampleUse& use) {
+// Samples use a chunk almost in the order in which they are due. So the few uses before this one are moved, not the many
+// after it.
+bool ChunkUses::UsesOfChunk::remove(const SampleUse& use) {
   const auto begin = uses.begin() + static_cast<std::ptrdiff_t>(first);
   const auto at = std::lower_bound(begin, uses.end(), use);
   if (at == uses.end() || *at != use) return false;
@@ -27,8 +27,8 @@ ChunkUses::Entries::iterator ChunkUses::drop_if_empty(Entries::iterator entry) {
 
 void ChunkUses::add(const SampleUse& use, std::span<const ChunkId> chunks) {
   for (const ChunkId& chunk : chunks) {
-    OfChunk& of = uses_[chunk];
-    // At the end, unless another walk looks further ahead.
+    UsesOfChunk& of = uses_[chunk];
+    // The use goes to the end, unless another walk looks further ahead.
     const auto begin = of.uses.begin() + static_cast<std::ptrdiff_t>(of.first);
     of.uses.insert(std::upper_bound(begin, of.uses.end(), use), use);
   }
@@ -49,7 +49,7 @@ void ChunkUses::finish(const SampleUse& use, std::span<const ChunkId> chunks) {
 
 void ChunkUses::forget_walk(std::uint64_t walk) {
   for (auto entry = uses_.begin(); entry != uses_.end();) {
-    OfChunk& of = entry->second;
+    UsesOfChunk& of = entry->second;
     of.uses.erase(of.uses.begin(), of.uses.begin() + static_cast<std::ptrdiff_t>(of.first));
     of.first = 0;
     size_ -= std::erase_if(of.uses, [&](const SampleUse& use) { return use.walk == walk; });
@@ -98,7 +98,7 @@ std::uint64_t ChunkUses::open_end() const {
 
 void ChunkUses::note_decoded(const ChunkId& chunk, std::uint64_t bytes) {
   const auto found = uses_.find(chunk);
-  if (found == uses_.end()) {  // for this moment only
+  if (found == uses_.end()) {  // no use is planned: it is in use only now
     max_in_use_ = std::max(max_in_use_, in_use_ + bytes);
     return;
   }

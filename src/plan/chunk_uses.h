@@ -1,5 +1,4 @@
-// Which of the coming samples use a chunk: what tells a chunk that is wanted soon from one that
-// can go.
+// Records which upcoming samples use which chunk, so that the cache of decoded chunks can evict those that are used last.
 #pragma once
 
 #include <compare>
@@ -12,62 +11,63 @@
 
 namespace penstock {
 
-// One coming sample. Several epochs may be under way: each walks through its samples by itself, and the
-// times at which they are due can be compared between walks.
+// An upcoming sample. Several epochs may run at once; each is a "walk" through its samples. `due` says when the sample is
+// needed, and can be compared between walks.
 struct SampleUse {
   SampleUse(std::uint64_t due_, std::uint64_t walk_ = 0) : due(due_), walk(walk_) {}
   std::uint64_t due = 0, walk = 0;
   auto operator<=>(const SampleUse&) const = default;
 };
 
+// A sample is "open" while workers make the batch that it belongs to: chunks can be handed to it at any time.
 // Not thread-safe.
 class ChunkUses {
  public:
   static constexpr std::uint64_t kNever = UINT64_MAX;
 
-  // The sample uses these chunks.
+  // Plans the uses of chunks by a sample.
   void add(const SampleUse& use, std::span<const ChunkId> chunks);
-  // It uses this one now. False where that was not planned, or has happened already.
+  // Records that a sample uses a chunk now. Returns false if that was not planned, or was recorded before.
   bool take(const SampleUse& use, const ChunkId& chunk);
-  // It has used them, or never will.
+  // Forgets the remaining uses by a sample, because it is finished or abandoned.
   void finish(const SampleUse& use, std::span<const ChunkId> chunks);
-  // The samples of this walk that are still to come will not.
+  // Forgets all uses by the samples of a walk.
   void forget_walk(std::uint64_t walk);
 
-  // Samples of this walk that are due before `end` are in the making: a chunk can be handed to them at any time.
+  // The samples of this walk that are due before `end` are open.
   void set_open(std::uint64_t walk, std::uint64_t end);
 
-  // When the first sample that has not used it yet is due.
+  // Returns when the chunk is used next; kNever if no use is planned.
   std::uint64_t next(const ChunkId& chunk) const;
-  // The first one that is not in the making yet.
+  // Returns when the chunk is next used by a sample that is not open.
   std::uint64_t next_not_open(const ChunkId& chunk) const;
-  // Those in the making that have not used it yet.
+  // Returns the open samples that have not used the chunk yet.
   std::vector<SampleUse> open(const ChunkId& chunk) const;
-  // All samples in the making are due before this.
+  // Every open sample is due before this.
   std::uint64_t open_end() const;
-  std::size_t size() const { return size_; }  // uses, over all chunks
+  std::size_t size() const { return size_; }  // planned uses, over all chunks
 
-  // The chunk was decoded, and takes so many bytes. From then on until its last planned use it would have to be
-  // kept, were it never to be decoded again: max_bytes_in_use() is the most that this came to at one time.
+  // Records that a chunk was decoded and takes this many bytes. To decode no chunk twice, all chunks between their decoding
+  // and their last planned use would have to be kept: max_bytes_in_use() is the largest sum of their sizes so far.
   void note_decoded(const ChunkId& chunk, std::uint64_t bytes);
   std::uint64_t max_bytes_in_use() const { return max_in_use_; }
 
  private:
-  struct OfChunk {
-    std::vector<SampleUse> uses;  // rising, from `first` on
+  struct UsesOfChunk {
+    std::vector<SampleUse> uses;  // ascending, from index `first` on
     std::size_t first = 0;
-    std::uint64_t bytes_in_use = 0;  // once it was decoded
+    std::uint64_t bytes_in_use = 0;  // its size once it was decoded, else 0
 
     std::span<const SampleUse> left() const { return std::span(uses).subspan(first); }
     bool remove(const SampleUse& use);
   };
-  using Entries = std::unordered_map<ChunkId, OfChunk>;
+  using Entries = std::unordered_map<ChunkId, UsesOfChunk>;
 
   bool is_open(const SampleUse& use) const;
   Entries::iterator drop_if_empty(Entries::iterator entry);
 
   Entries uses_;
-  std::unordered_map<std::uint64_t, std::uint64_t> open_;  // by walk: the end of what is in the making
+  std::unordered_map<std::uint64_t, std::uint64_t> open_;  // by walk: open samples are due before this
   std::size_t size_ = 0;
   std::uint64_t in_use_ = 0, max_in_use_ = 0;
 };

@@ -30,7 +30,7 @@ const FieldTransform* transforms_of(const std::string& name, const LoaderOptions
   return found == options.transforms.end() ? nullptr : &*found;
 }
 
-// A Normalize with one mean for each variable of a stack has one for each of its channels, too.
+// Expands a Normalize that has one mean per variable of a stack to one mean per channel.
 std::vector<Transform> by_channel(std::vector<Transform> steps, const ArrayLayout* layout) {
   if (layout == nullptr) return steps;
   const std::vector<std::int64_t>& channels = layout->channels_of_variables;
@@ -89,7 +89,7 @@ class Planner {
       if (!index) return std::unexpected(index.error());
       order_.push_back(*index);
     }
-    // A Map may need fields that are not delivered.
+    // Adds the fields that a Map needs but that are not delivered.
     for (const FieldTransform& transform : options_.transforms)
       if (std::ranges::any_of(transform.steps, is_joint_map))
         if (const auto index = add(transform.field, 0); !index) return std::unexpected(index.error());
@@ -114,7 +114,7 @@ class Planner {
   }
 
  private:
-  // Adds a field (and, before it, what it derives from) and returns its index.
+  // Adds a field (and before it the field that it derives from) and returns its index.
   Result<int> add(const std::string& name, int depth) {
     const auto known = std::ranges::find(plan_.fields, name, &FieldPlan::name);
     if (known != plan_.fields.end()) return static_cast<int>(known - plan_.fields.begin());
@@ -131,7 +131,7 @@ class Planner {
                     fmt::format("field \"{}\" derives from \"{}\", which is derived itself", name,
                                 transforms->derive_from));
       field.derive_from = *parent;
-      // A picture that is decoded already is an array of pixels, whatever it came from.
+      // The parent is decoded already, so this field begins with an array of pixels, whatever its stored form was.
       field.kind = plan_.fields[static_cast<std::size_t>(*parent)].kind;
       field.view = plan_.fields[static_cast<std::size_t>(*parent)].view;
     } else {
@@ -144,7 +144,7 @@ class Planner {
         field.view = static_cast<std::uint32_t>(
             std::ranges::count(plan_.fields, field.source_field, &FieldPlan::source_field));
       } else if (source_name(name, options_) == "key") {
-        // The sample's own name, unless the source has a field that is called so.
+        // The key of the sample, unless the source has a field with this name.
         field.is_key = true;
         field.kind = FieldKind::kText;
       } else {
@@ -162,7 +162,7 @@ class Planner {
         field.derive_from >= 0 ? plan_.fields[static_cast<std::size_t>(field.derive_from)] : field;
     const bool is_stored = origin.source_field >= 0;
     const auto number = static_cast<std::size_t>(std::max(origin.source_field, 0));
-    // Numbers that the index holds, such as places, stay what they are, and so do coordinates and labels.
+    // Numbers that come from the index, such as positions, keep their type, and so do coordinates and labels.
     const bool has_own_type =
         origin.form == FieldForm::kIndex || (is_stored && source_->fields()[number].keeps_type);
     const ArrayLayout* layout =

@@ -1,4 +1,4 @@
-// From the user's words (fields, renames, transforms) to what is done to each field.
+// Turns the user's options (fields, renames, transforms) into the plan of a sample.
 #pragma once
 
 #include "penstock/loader.h"

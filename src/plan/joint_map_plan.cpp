@@ -10,7 +10,7 @@
 namespace penstock {
 namespace {
 
-// One Map may stand several times among the steps of a field: each time is a step of its own.
+// A Map may occur several times among the steps of a field. Each occurrence is a step of its own.
 struct Occurrence {
   const Map* map = nullptr;
   std::size_t number = 0;
@@ -53,7 +53,7 @@ Status check_map(const Map& map, const std::string& field) {
 
 Result<std::vector<FieldTransform>> spread_joint_maps(std::vector<FieldTransform> transforms) {
   for (std::size_t i = 0; i < transforms.size(); ++i) {
-    const std::vector<Transform> steps = transforms[i].steps;  // others of the vector grow below
+    const std::vector<Transform> steps = transforms[i].steps;  // a copy, because the loop below adds to the vector
     for (const Occurrence& wanted : joint_maps_of(steps)) {
       PENSTOCK_CHECK(check_map(*wanted.map, transforms[i].field));
       for (const std::string& name : wanted.map->fields) {
@@ -75,7 +75,7 @@ Status plan_joint_maps(const std::vector<FieldTransform>& transforms, SamplePlan
   }
   const auto done = [&](std::size_t field) { return plan.fields[field].joint_maps.size(); };
   const auto is_finished = [&](std::size_t field) { return done(field) == steps[field].size(); };
-  // A derived field begins when the one that it derives from is finished.
+  // A derived field begins when its parent is finished.
   const auto is_next = [&](std::size_t field, const Occurrence& step) {
     const int parent = plan.fields[field].derive_from;
     return !is_finished(field) && steps[field][done(field)] == step &&

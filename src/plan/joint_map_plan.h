@@ -1,4 +1,4 @@
-// Maps over several fields: whose steps they are, and in which order they run.
+// Plans Maps over several fields: to which fields they belong, and in which order they run.
 #pragma once
 
 #include <vector>
@@ -8,12 +8,11 @@
 
 namespace penstock {
 
-// The same transforms, where each such Map stands among the steps of all the fields that it names. A field
-// that does not have it yet takes it as its last step.
+// Returns the transforms with each such Map among the steps of all fields that it names. A field that does not list the Map
+// gets it as its last step.
 Result<std::vector<FieldTransform>> spread_joint_maps(std::vector<FieldTransform> transforms);
 
-// Enters the Maps into the plan, in an order in which every field can take its steps one after another.
-// Fails where there is none.
+// Adds the Maps to the plan, in an order that keeps the order of steps of every field. Fails if there is no such order.
 Status plan_joint_maps(const std::vector<FieldTransform>& transforms, SamplePlan& plan);
 
 }  // namespace penstock

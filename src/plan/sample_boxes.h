@@ -1,4 +1,4 @@
-// The boxes that a sample takes from chunked arrays, and where their elements go.
+// The boxes that a sample reads from chunked arrays, and the memory for their elements.
 #pragma once
 
 #include <cstddef>
@@ -11,24 +11,24 @@
 
 namespace penstock {
 
-// Where the elements of a field go: memory seen through the axes of the sample.
+// The memory for the elements of a field, with one stride per axis of the sample.
 struct ChunkTarget {
-  std::size_t field = 0;  // of the source
+  std::size_t field = 0;  // index of the field in the source
   DType dtype = DType::kUInt8;
   int rank = 0;
   ArrayBox::Axes extent{};
-  std::byte* memory = nullptr;  // of the sample's first element
-  ArrayBox::Axes stride{};      // bytes, may be negative
-  Affine affine;                // axis counts those of the sample
-  bool is_in_slot = false;      // nothing is left to do once all elements are there
+  std::byte* memory = nullptr;  // address of the sample's first element
+  ArrayBox::Axes stride{};      // in bytes; may be negative
+  Affine affine;                // its axis is an axis of the sample
+  bool is_in_slot = false;      // the memory is the slot in the batch, so no step follows
 };
 
 struct SampleBoxes {
   std::vector<ChunkTarget> targets;
   std::vector<ArrayBox> boxes;
-  std::vector<std::size_t> first_box;  // of each target
+  std::vector<std::size_t> first_box;  // index of the first box, by target
 
-  // The boxes of the targets.
+  // Finds the boxes of all targets.
   void find(const Source& source, std::uint64_t sample);
   const ChunkTarget& target_of(const ChunkPiece& piece) const;
 };

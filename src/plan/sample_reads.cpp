@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kWorthReadingOver = 64 << 10;  // a gap that costs less than another read
+constexpr std::uint64_t kMaxGapBytes = 64 << 10;  // a smaller gap costs less than another read
 
 }  // namespace
 
@@ -23,7 +23,7 @@ ByteRange stretch_of(const Source& source, std::span<const std::size_t> fields, 
     end = std::max(end, other->offset + other->length);
     wanted += other->length;
   }
-  if (end - begin > wanted + kWorthReadingOver) return {extent.offset, extent.length};
+  if (end - begin > wanted + kMaxGapBytes) return {extent.offset, extent.length};
   return {begin, end - begin};
 }
 

@@ -1,4 +1,4 @@
-// Which bytes of shared objects one sample needs.
+// Finds the bytes of shared objects that one sample needs.
 #pragma once
 
 #include <span>
@@ -10,16 +10,16 @@
 
 namespace penstock {
 
-// Fields of a sample stand close together in a shard: the stretch that holds all of those given that
-// are in the same object as `extent`, unless what lies between them costs more than another read.
+// The fields of a sample are close together in a shard. Returns the range that holds all given fields that are in the same
+// object as `extent`, except those behind a gap that costs more than another read.
 ByteRange stretch_of(const Source& source, std::span<const std::size_t> fields, std::uint64_t sample,
                      const Extent& extent);
 
-// The read of an extent's stretch. An object of which the sample has all, is read as a whole.
+// Returns the read for that range. An object that belongs to the sample alone is read as a whole.
 ObjectRead read_of(const Source& source, std::span<const std::size_t> fields, std::uint64_t sample,
                    const Extent& extent);
 
-// Fails where one sample would take more encoded bytes than any may.
+// Fails if the encoded bytes of one sample exceed the limit.
 Status check_encoded_bytes(std::uint64_t length);
 
 }  // namespace penstock

@@ -97,7 +97,7 @@ Status Delivery::deliver_part(std::size_t field, const View& value) {
 
 Status Delivery::reserve(std::uint64_t bytes) {
   VariableMemory& variable = target_.batch->variable;
-  switch (variable.take(target_.batch->contents.room, bytes)) {
+  switch (variable.take(target_.batch->contents.variable, bytes)) {
     case VariableMemory::Answer::kYes: reserved_ += bytes; return {};
     case VariableMemory::Answer::kLater:
       is_too_early_ = true;
@@ -114,7 +114,7 @@ void Delivery::withdraw() {
     if (!field.empty()) field[target_.index] = {};
   for (auto& field : contents.parts)
     if (!field.empty()) field[target_.index] = {};
-  target_.batch->variable.give_back(contents.room, reserved_);
+  target_.batch->variable.give_back(contents.variable, reserved_);
 }
 
 }  // namespace penstock

@@ -12,16 +12,16 @@
 namespace penstock {
 namespace {
 
-constexpr std::int64_t kBlock = 512;  // memory outside the budget must not grow with the sample
+constexpr std::int64_t kBlock = 512;  // elements; a fixed size, because this memory is outside the budget
 
-// A run along the last axis: what changes from run to run.
+// A run along the last axis.
 struct Run {
   const std::byte* from;
   std::byte* to;
-  float scale, bias;  // of Normalize, where it does not vary along the run
+  float scale, bias;  // of Normalize, if they are constant along the run
 };
 
-// Axes of one element go away, and neighbours that lie in memory as one axis become one.
+// Removes axes of size 1, and merges neighbouring axes that are contiguous in memory.
 void simplify(ScatterCopy& copy) {
   std::size_t rank = 0;
   int affine_axis = -1;
@@ -46,7 +46,7 @@ void simplify(ScatterCopy& copy) {
   copy.rank = static_cast<int>(rank);
 }
 
-// The axis whose elements are neighbours in the batch goes last: runs are written through.
+// Moves the axis that is contiguous in the batch to the end, so that runs are written sequentially.
 void put_fastest_last(ScatterCopy& copy) {
   const auto last = static_cast<std::size_t>(copy.rank - 1);
   std::size_t fastest = last;
@@ -85,7 +85,7 @@ class Copier {
   Status run() {
     for (std::size_t d = 0; d <= last_; ++d)
       if (copy_.count[d] == 0) return {};
-    // The second-last axis makes blocks of rows, unless Normalize varies along it.
+    // The second to last axis forms blocks of rows, unless Normalize varies along it.
     const bool in_blocks = last_ > 0 && can_go_in_blocks();
     const std::size_t outer = in_blocks ? last_ - 1 : last_;
     ArrayBox::Axes index{};
@@ -220,7 +220,7 @@ class Copier {
     return static_cast<float>(copy_.coding->instead_of_missing) * run.scale + run.bias;
   }
 
-  // Products beyond 64 bits wrap, as NumPy's do.
+  // Products that exceed 64 bits wrap around, as in NumPy.
   void copy_integers(const Run& run) const {
     std::int64_t block[kBlock];
     const auto scale = static_cast<std::uint64_t>(static_cast<std::int64_t>(scale_));

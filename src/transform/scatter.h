@@ -1,5 +1,5 @@
-// Copies a piece of a chunk to its place in a sample, converting the type, decoding the values and
-// applying a pending Normalize on the way: one pass over the elements.
+// Copies a piece of a chunk into a sample. It converts the type, decodes the values and applies a pending Normalize in one pass
+// over the elements.
 #pragma once
 
 #include "penstock/source.h"
@@ -19,10 +19,10 @@ struct ScatterCopy {
   ArrayBox::Axes to_stride{};  // bytes
   DType to_type = DType::kUInt8;
   const ValueCoding* coding = nullptr;
-  Affine affine;  // axis counts the axes of this copy; scale and bias begin at its first element
+  Affine affine;  // its axis is an axis of this copy; scale and bias begin at the first element
 };
 
-// Fails only where a value is missing that must not be.
+// Fails only if a value is missing that must not be missing. Thread-safe.
 Status scatter(ScatterCopy copy);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// The way back from a middle type (base/load_run.h).
+// Stores a run of elements of an intermediate type (base/load_run.h) as another type.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// Numbers that do not fit an integer type are clamped to it.
+// Numbers outside the range of an integer type are clamped.
 template <typename Middle>
 void store_run(DType dtype, const Middle* in, std::byte* out, std::int64_t stride, std::int64_t count);
 

@@ -19,7 +19,7 @@ namespace {
 bool is_complex(DType dtype) { return dtype == DType::kComplex64 || dtype == DType::kComplex128; }
 bool is_float(DType dtype) { return dtype >= DType::kFloat16 && dtype <= DType::kFloat64; }
 
-// ---- the general way: a run of elements to a middle type, then to the wanted type
+// ---- the general path: a run of elements is converted to an intermediate type, then to the wanted type
 
 void copy_items(const std::byte* from, std::int64_t from_stride, std::byte* to, std::int64_t to_stride,
                 std::size_t item, std::size_t swap_unit, std::int64_t count) {
@@ -61,7 +61,7 @@ void for_each_run(const View& from, std::byte* out, const View& to, int inner, R
   }
 }
 
-// In short blocks: memory outside the budget must not grow with the sample.
+// Works in short blocks, because this memory is outside the budget and must not grow with the sample.
 template <typename Middle>
 void convert_runs(const View& from, std::byte* out, const View& to, int inner, std::int64_t count) {
   constexpr std::int64_t kBlock = 512;
@@ -87,7 +87,7 @@ void convert_runs(const View& from, std::byte* out, const View& to, int inner, s
 }
 
 void copy_general(const View& from, std::byte* out, const View& to) {
-  // The longest axis makes the longest runs; a scalar is one run of one.
+  // The longest axis gives the longest runs. A scalar is a single run of one element.
   View one_from = from, one_to = to;
   if (from.rank == 0) {
     one_from.rank = one_to.rank = 1;
@@ -115,9 +115,9 @@ void copy_general(const View& from, std::byte* out, const View& to) {
   }
 }
 
-// ---- the usual ways
+// ---- fast paths
 
-// uint8 pixels to planes (or to any layout in which a channel's pixels are neighbours).
+// Converts uint8 pixels to planes, or to any layout in which the pixels of a channel are contiguous.
 bool copy_planes(const View& from, std::byte* out, const View& to) {
   const auto item = static_cast<std::int64_t>(size_of(to.dtype));
   const std::int64_t step = from.stride[1];
@@ -151,7 +151,7 @@ bool copy_planes(const View& from, std::byte* out, const View& to) {
   return true;
 }
 
-// uint8 pixels to three channels side by side.
+// Converts uint8 pixels to three interleaved channels.
 bool copy_interleaved(const View& from, std::byte* out, const View& to) {
   const auto item = static_cast<std::int64_t>(size_of(to.dtype));
   const std::int64_t step = from.stride[1];
@@ -174,7 +174,7 @@ bool copy_interleaved(const View& from, std::byte* out, const View& to) {
   return true;
 }
 
-// Three channels side by side to pixels of four bytes.
+// Converts three interleaved channels to pixels of four bytes.
 bool copy_to_pixels(const View& from, std::byte* out, const View& to) {
   if (!from.is_image || from.dtype != DType::kUInt8 || to.dtype != DType::kUInt8 || from.channels() != 3)
     return false;
@@ -188,8 +188,8 @@ bool copy_to_pixels(const View& from, std::byte* out, const View& to) {
   return true;
 }
 
-// Contiguous float32 to float32, float16 or bfloat16, with one scale for all or one for each
-// index of the first axis.
+// Converts contiguous float32 to float32, float16 or bfloat16, with one scale for all elements or one per index of the first
+// axis.
 bool copy_floats(const View& from, std::byte* out, const View& to) {
   if (from.dtype != DType::kFloat32 || from.swap_bytes || from.rank == 0) return false;
   if (!is_c_contiguous(from) || !is_c_contiguous(to)) return false;

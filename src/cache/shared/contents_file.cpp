@@ -13,7 +13,7 @@ namespace penstock {
 namespace {
 
 constexpr const char* kWords = "cached";
-constexpr std::size_t kMaxBytes = 1 << 20;  // nobody reads more
+constexpr std::size_t kMaxBytes = 1 << 20;  // limit of the file; nobody would read more
 
 std::string text_of(int file) {
   std::string text;
@@ -48,7 +48,7 @@ void note_contents(const std::string& path, const std::string& words) {
   const nlohmann::json line = {{kWords, words}};
   std::string added = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   if (text.size() >= kMaxBytes || ("\n" + text).find("\n" + added) != std::string::npos) return;
-  if (!text.empty() && text.back() != '\n') added = "\n" + added;  // whoever was at it is dead
+  if (!text.empty() && text.back() != '\n') added = "\n" + added;  // a process died while it wrote a line
   [[maybe_unused]] const ssize_t written = write(file.get(), added.data(), added.size());
 }
 

@@ -1,4 +1,4 @@
-// What a folder on disk has cached, in words: a line of JSON for each thing, written once.
+// Descriptions, for people, of the data that a folder on disk has cached: one line of JSON each, without duplicates.
 #pragma once
 
 #include <string>
@@ -6,10 +6,11 @@
 
 namespace penstock {
 
-// Several processes may. It is for people only: where it cannot be written, it is left.
+// Adds a description. Several processes may write this file at once. It only informs people, so a failure to write it is
+// ignored.
 void note_contents(const std::string& path, const std::string& words);
 
-// Lines that are damaged are left out.
+// Returns the descriptions, without damaged lines.
 std::vector<std::string> read_contents(const std::string& path);
 
 }  // namespace penstock

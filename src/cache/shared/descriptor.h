@@ -1,4 +1,4 @@
-// An open file that is closed with its owner, and what the system says when it refuses something.
+// Owns a file descriptor, and turns errors of the system into values.
 #pragma once
 
 #include <string>
@@ -28,10 +28,10 @@ class Descriptor {
   int fd_ = -1;
 };
 
-// Writes all of it, in as many calls as the system takes. 0, or what errno says.
+// Writes all bytes, in as many calls as it takes. Returns 0 or an errno value.
 int write_whole(int file, ConstBytes bytes, std::uint64_t offset);
 
-// From errno, as the call before has left it.
+// Makes an error from errno; call it right after the system call that failed.
 std::unexpected<Error> system_failure(const std::string& what, const std::string& path);
 
 }  // namespace penstock

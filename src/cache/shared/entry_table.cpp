@@ -23,11 +23,11 @@ namespace {
 constexpr std::uint64_t kMagic = 0x34'65'6c'62'61'74'73'70;  // "pstable4"
 constexpr std::uint64_t kMaxProbes = 64;
 constexpr std::uint64_t kAlignment = 64;
-// For the mutex. Whoever has it asks the system for memory at most.
-constexpr std::int64_t kPatienceNs = 500'000'000;
+// The longest wait for the mutex. Its holder does at most one allocation from the system.
+constexpr std::int64_t kLockTimeoutNs = 500'000'000;
 
-// A slot's state: what it is in the low bits, and above them how often it has changed, so that a reader
-// can tell that the slot is still what it was when it began.
+// The state of a slot: its kind in the low bits, and above them a count of changes, by which a reader can tell that the
+// slot did not change while it was read.
 enum Kind : std::uint32_t { kEmpty = 0, kClaimed, kAbandoned, kReady, kWithdrawn };
 constexpr std::uint32_t kKindBits = 3;
 
@@ -38,19 +38,19 @@ std::uint32_t next_state(std::uint32_t state, Kind kind) {
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-// When the process began, in ticks of the kernel: a number of its own together with the pid. 0: unknown.
+// The start time of a process in ticks of the kernel. Together with the pid it identifies the process. 0: unknown.
 std::uint64_t start_of(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
   std::getline(file, text);
-  auto at = text.rfind(')');  // the name before it may hold anything
+  auto at = text.rfind(')');  // the process name before it may contain any character
   for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
   std::uint64_t ticks = 0;
   if (at != std::string::npos) std::from_chars(text.data() + at + 1, text.data() + text.size(), ticks);
   return ticks;
 }
 
-// A fork has another one.
+// The start time of this process; a forked child has its own.
 std::uint64_t own_start() {
   thread_local pid_t process = 0;
   thread_local std::uint64_t start = 0;
@@ -73,28 +73,28 @@ bool is_gone(pid_t pid, std::uint64_t start) {
 struct EntryTable::Header {
   std::uint64_t magic;
   std::uint64_t slots;
-  // A mutex has 40 bytes on x86-64 and 48 on ARM. Its fixed room gives all fields behind it the same offset
-  // on both, so that machines of both kinds can take turns with one folder.
+  // A mutex has 40 bytes on x86-64 and 48 on ARM. The fixed size gives all fields after it the same offset on both, so
+  // that machines of both kinds can use one folder in turn.
   union {
     pthread_mutex_t mutex;
-    std::byte mutex_room[64];
+    std::byte mutex_space[64];
   };
   std::atomic<std::uint64_t> machine, capacity_bytes, used_bytes, backed_bytes, entries;
-  // Rooms that nobody ever read: of entries that could not be made. A room of 0: none.
+  // Free ranges that no reader ever saw, because their entries could not be made. bytes == 0: unused.
   struct Spare {
-    std::uint64_t offset, room;
+    std::uint64_t offset, bytes;
   } spares[16];
-  std::atomic<std::uint64_t> has_spares;  // 0: not worth looking
+  std::atomic<std::uint64_t> has_spares;  // 0: `spares` need not be searched
   struct Agreed {
     std::uint64_t on, number;
   } agreed[16];
 };
 
-// Published entries of 64 bytes: a slot is a line of the processor's cache.
+// A slot has 64 bytes: one line of the processor's cache.
 struct EntryTable::Slot {
   EntryKey key;
   std::atomic<std::uint64_t> offset, length;
-  std::uint64_t room, owner_start;
+  std::uint64_t reserved_bytes, owner_start;
   std::atomic<std::uint32_t> state, crc;
   std::int32_t owner;
   std::uint32_t unused;
@@ -111,17 +111,17 @@ void make_mutex(pthread_mutex_t& mutex) {
   pthread_mutexattr_destroy(&attributes);
 }
 
-timespec patience_ends() {
+timespec deadline() {
   constexpr std::int64_t kSecond = 1'000'000'000;
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
-  const std::int64_t ns = time.tv_nsec + kPatienceNs;
+  const std::int64_t ns = time.tv_nsec + kLockTimeoutNs;
   return {time.tv_sec + ns / kSecond, ns % kSecond};
 }
 
 }  // namespace
 
-// Whoever has the mutex may be stopped, for a debugger or for good.
+// Holds the mutex, if it was free in time: the process that holds it may be stopped, by a debugger for instance.
 class EntryTable::Locked {
  public:
   explicit Locked(EntryTable& table) : table_(table), is_locked_(table.lock()) {}
@@ -138,13 +138,13 @@ class EntryTable::Locked {
 
 bool EntryTable::lock() {
   int refused = pthread_mutex_trylock(&header_.mutex);
-  if (refused == EBUSY && !is_kept_by_another_.load(std::memory_order_relaxed)) {
-    const timespec end = patience_ends();
+  if (refused == EBUSY && !is_held_elsewhere_.load(std::memory_order_relaxed)) {
+    const timespec end = deadline();
     refused = pthread_mutex_clocklock(&header_.mutex, CLOCK_MONOTONIC, &end);
   }
-  // Whoever died with it left everything valid: each step under it is complete by itself.
+  // A process that died with the mutex left the table valid, because each store under the mutex does so.
   if (refused == EOWNERDEAD) refused = pthread_mutex_consistent(&header_.mutex);
-  is_kept_by_another_.store(refused != 0, std::memory_order_relaxed);
+  is_held_elsewhere_.store(refused != 0, std::memory_order_relaxed);
   if (refused != 0) lock_timeouts_.fetch_add(1, std::memory_order_relaxed);
   return refused == 0;
 }
@@ -183,7 +183,7 @@ bool EntryTable::is_formatted(ConstBytes memory) {
 void EntryTable::make_usable(MutableBytes memory) {
   auto& header = *reinterpret_cast<Header*>(memory.data());
   make_mutex(header.mutex);
-  // After a crash of the machine they may have been given away already.
+  // After a crash of the machine, spare ranges may have been given out already.
   if (header.machine != this_machine()) std::ranges::fill(header.spares, Header::Spare{});
   if (header.machine != 0 && header.machine != this_machine()) EntryTable(memory, {}).recount();
   header.machine = this_machine();
@@ -194,18 +194,18 @@ void EntryTable::recount() {
   for (const Slot& slot : slots_) {
     const Kind kind = kind_of(slot.state);
     ready += kind == kReady ? 1 : 0;
-    if (kind != kEmpty && slot.room <= header_.capacity_bytes &&
-        slot.offset <= header_.capacity_bytes - slot.room)
-      used = std::max(used, slot.offset + slot.room);
+    if (kind != kEmpty && slot.reserved_bytes <= header_.capacity_bytes &&
+        slot.offset <= header_.capacity_bytes - slot.reserved_bytes)
+      used = std::max(used, slot.offset + slot.reserved_bytes);
   }
   header_.used_bytes = used;
   header_.entries = ready;
 }
 
-EntryTable::EntryTable(MutableBytes memory, const Ways& ways)
+EntryTable::EntryTable(MutableBytes memory, const Options& options)
     : header_(*reinterpret_cast<Header*>(memory.data())),
       slots_(reinterpret_cast<Slot*>(memory.data() + sizeof(Header)), header_.slots),
-      ways_(ways) {}
+      options_(options) {}
 
 EntryTable::Slot* EntryTable::slot_of(const EntryKey& key) const {
   std::uint64_t at = mix64(key.high ^ mix64(key.low)) % slots_.size();
@@ -216,36 +216,36 @@ EntryTable::Slot* EntryTable::slot_of(const EntryKey& key) const {
   return nullptr;
 }
 
-std::optional<EntryPlace> EntryTable::find(const EntryKey& key) const {
+std::optional<EntryLocation> EntryTable::find(const EntryKey& key) const {
   const Slot* slot = slot_of(key);
   if (slot == nullptr) return std::nullopt;
   const std::uint32_t state = slot->state.load(std::memory_order_acquire);
-  // It was empty a moment ago, maybe, and is another's now.
+  // The slot may have been empty when slot_of() looked, and may hold another key now.
   if (kind_of(state) != kReady || slot->key != key) return std::nullopt;
-  const EntryPlace place{
+  const EntryLocation location{
       static_cast<std::uint64_t>(slot - slots_.data()), slot->offset.load(std::memory_order_relaxed),
       slot->length.load(std::memory_order_relaxed), slot->crc.load(std::memory_order_relaxed), state};
   std::atomic_thread_fence(std::memory_order_acquire);
   if (slot->state.load(std::memory_order_relaxed) != state) return std::nullopt;
-  // The file may be damaged: nothing outside the area is an entry.
-  if (place.length > header_.capacity_bytes || place.offset > header_.capacity_bytes - place.length)
+  // The file may be damaged: a location outside the area is not an entry.
+  if (location.length > header_.capacity_bytes || location.offset > header_.capacity_bytes - location.length)
     return std::nullopt;
-  return place;
+  return location;
 }
 
 std::expected<EntryTable::Claim, EntryTable::Refusal> EntryTable::claim(const EntryKey& key,
                                                                         std::uint64_t length,
                                                                         const Back& back) {
-  if (length > header_.capacity_bytes) return std::unexpected(Refusal::kNoRoom);
-  // A full tier is asked for room again and again: no lock for that.
+  if (length > header_.capacity_bytes) return std::unexpected(Refusal::kFull);
+  // A full tier is asked for space again and again, so it refuses without the lock.
   const Slot* slot = slot_of(key);
-  if (slot == nullptr) return std::unexpected(Refusal::kNoRoom);
+  if (slot == nullptr) return std::unexpected(Refusal::kFull);
   const bool is_new = kind_of(slot->state.load(std::memory_order_acquire)) == kEmpty;
   if (is_new && header_.has_spares == 0 &&
       header_.used_bytes.load() + round_up(length, kAlignment) > header_.capacity_bytes)
-    return std::unexpected(Refusal::kNoRoom);
+    return std::unexpected(Refusal::kFull);
   const Locked lock(*this);
-  if (!lock) return std::unexpected(Refusal::kNoRoom);
+  if (!lock) return std::unexpected(Refusal::kFull);
   return claim_locked(key, length, back);
 }
 
@@ -253,18 +253,18 @@ std::expected<EntryTable::Claim, EntryTable::Refusal> EntryTable::claim_locked(c
                                                                                std::uint64_t length,
                                                                                const Back& back) {
   Slot* slot = slot_of(key);
-  if (slot == nullptr) return std::unexpected(Refusal::kNoRoom);
+  if (slot == nullptr) return std::unexpected(Refusal::kFull);
   const std::uint32_t state = slot->state.load(std::memory_order_acquire);
   const Kind kind = kind_of(state);
   if (kind == kReady || (kind == kClaimed && !is_gone(slot->owner, slot->owner_start)))
     return std::unexpected(Refusal::kTaken);
-  const bool may_reuse = kind == kClaimed || kind == kAbandoned || (kind == kWithdrawn && ways_.reuses_room);
-  if (!may_reuse || slot->room < length) {
-    const auto room = take_room(length, back);
-    if (!room) return std::unexpected(Refusal::kNoRoom);
-    if (kind == kEmpty) slot->key = key;  // readers look at it from now on
-    slot->offset.store(room->offset, std::memory_order_relaxed);
-    slot->room = room->bytes;
+  const bool may_reuse = kind == kClaimed || kind == kAbandoned || (kind == kWithdrawn && options_.reuses_space);
+  if (!may_reuse || slot->reserved_bytes < length) {
+    const auto range = allocate_locked(length, back);
+    if (!range) return std::unexpected(Refusal::kFull);
+    if (kind == kEmpty) slot->key = key;  // readers compare it from now on
+    slot->offset.store(range->offset, std::memory_order_relaxed);
+    slot->reserved_bytes = range->bytes;
   }
   slot->length.store(length, std::memory_order_relaxed);
   slot->owner = getpid();
@@ -274,27 +274,27 @@ std::expected<EntryTable::Claim, EntryTable::Refusal> EntryTable::claim_locked(c
                slot->offset.load(std::memory_order_relaxed)};
 }
 
-std::optional<EntryTable::VariableBytesTaken> EntryTable::take_room(std::uint64_t length, const Back& back) {
+std::optional<EntryTable::Range> EntryTable::allocate_locked(std::uint64_t length, const Back& back) {
   const std::uint64_t capacity = header_.capacity_bytes;
   header_.has_spares = 0;
-  for (Header::Spare& kept : header_.spares) {
-    const Header::Spare spare = kept;
-    if (spare.room == 0) continue;
+  for (Header::Spare& listed : header_.spares) {
+    const Header::Spare spare = listed;
+    if (spare.bytes == 0) continue;
     header_.has_spares = 1;
-    if (spare.room < length || spare.room > capacity || spare.offset > capacity - spare.room) continue;
-    kept.room = 0;  // whoever dies here loses the room, and gives it to nobody twice
-    return VariableBytesTaken{spare.offset, spare.room};
+    if (spare.bytes < length || spare.bytes > capacity || spare.offset > capacity - spare.bytes) continue;
+    listed.bytes = 0;  // a process that dies after this line loses the range, but no range is given out twice
+    return Range{spare.offset, spare.bytes};
   }
   const std::uint64_t begin = header_.used_bytes.load(), end = begin + round_up(length, kAlignment);
   if (end > capacity) return std::nullopt;
   const std::uint64_t backed = header_.backed_bytes.load();
   if (end > backed) {
-    const std::uint64_t to = std::min(round_up(end, ways_.slab_bytes), capacity);
+    const std::uint64_t to = std::min(round_up(end, options_.slab_bytes), capacity);
     if (!back(backed, to - backed)) return std::nullopt;
     header_.backed_bytes.store(to);
   }
   header_.used_bytes.store(end);
-  return VariableBytesTaken{begin, end - begin};
+  return Range{begin, end - begin};
 }
 
 std::uint32_t EntryTable::publish(const Claim& claim, std::uint32_t crc) {
@@ -309,12 +309,12 @@ std::uint32_t EntryTable::publish(const Claim& claim, std::uint32_t crc) {
 void EntryTable::give_up(const Claim& claim) {
   const Locked lock(*this);
   Slot& slot = slots_[claim.slot];
-  const auto place = std::ranges::find(header_.spares, 0u, &Header::Spare::room);
-  // Without the mutex the room stays with the slot, which is nobody else's until its state says so.
-  if (lock && place != std::end(header_.spares)) {
-    const std::uint64_t room = std::exchange(slot.room, 0);  // before it is anybody else's
-    place->offset = slot.offset.load(std::memory_order_relaxed);
-    place->room = room;
+  const auto spare = std::ranges::find(header_.spares, 0u, &Header::Spare::bytes);
+  // Without the mutex, the space stays with the slot, which belongs to this claim until its state changes.
+  if (lock && spare != std::end(header_.spares)) {
+    const std::uint64_t bytes = std::exchange(slot.reserved_bytes, 0);  // first, so that two owners never share it
+    spare->offset = slot.offset.load(std::memory_order_relaxed);
+    spare->bytes = bytes;
     header_.has_spares = 1;
   }
   slot.state.store(next_state(slot.state.load(std::memory_order_relaxed), kAbandoned),
@@ -343,7 +343,7 @@ bool EntryTable::withdraw(const EntryKey& key) {
 }
 
 std::optional<EntryKey> EntryTable::key_at(std::uint64_t slot) const {
-  // A slot that has a key has it for ever.
+  // The key of a slot never changes once it is set.
   if (kind_of(slots_[slot].state.load(std::memory_order_acquire)) != kReady) return std::nullopt;
   return slots_[slot].key;
 }

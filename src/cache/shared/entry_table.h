@@ -1,10 +1,12 @@
-// Which entries a tier has, in memory that processes share.
+// The index of a tier: a hash table from keys to the locations of entries, in memory that processes share.
 //
-// Entries are added and, while somebody may read them, not moved: readers need no lock. Whoever adds one
-// claims its place under a mutex, writes the bytes outside it, and then publishes. A process may be killed
-// at any of these points: the mutex is robust, and a claim whose owner is gone is taken over, with its
-// room, by the next who has the same entry. A process may also be stopped at any of them: nobody waits long
-// for the mutex, and what cannot be added meanwhile is refused.
+// Entries never move, so that readers need no lock. To add an entry, a thread claims a slot and space under a mutex,
+// writes the bytes without the mutex, and then publishes the entry. A process may be killed at any of these points: the
+// mutex is robust, and if the owner of a claim is dead, the next process that adds the same entry takes over the claim and
+// its space. A process may also be stopped at any of these points: the others wait for the mutex only for a short time,
+// and refuse entries until they get it.
+//
+// Thread-safe, between processes, too. The table borrows its memory.
 #pragma once
 
 #include <pthread.h>
@@ -21,69 +23,70 @@
 
 namespace penstock {
 
-struct EntryPlace {
+// Where a published entry lies: `length` bytes from `offset` of the area beside the table.
+struct EntryLocation {
   std::uint64_t slot = 0, offset = 0, length = 0;
   std::uint32_t crc = 0;
-  std::uint32_t state = 0;  // another where the entry is replaced
+  std::uint32_t state = 0;  // changes when the entry is replaced
 };
 
 class EntryTable {
  public:
-  // Memory for so many entries.
+  // The size of a table for this many entries.
   static std::uint64_t bytes_for(std::uint64_t entries);
-  // Of memory that is all zero, and that nobody else has: an empty table.
+  // Makes an empty table of memory that is all zero and that no other process uses.
   static void format(MutableBytes memory, std::uint64_t capacity_bytes);
-  // Whether format() made it, by a build that lays it out alike.
+  // Returns whether the memory holds a table with the layout of this build.
   static bool is_formatted(ConstBytes memory);
-  // Where nobody else has it: a mutex that a dead machine left locked is made anew, and so are its counts.
+  // Repairs a table that no other process uses: after a crash of the machine, the mutex may still be locked, and the
+  // counts may be out of date.
   static void make_usable(MutableBytes memory);
 
-  struct Ways {
-    // A withdrawn entry's room is written again at once, so readers must be able to tell. Otherwise it is
-    // lost.
-    bool reuses_room = false;
-    std::uint64_t slab_bytes = 16 << 20;  // the area is backed in steps of this size
+  struct Options {
+    // If true, the space of a withdrawn entry is used again at once, so readers must be able to notice that an entry
+    // was overwritten while they read it. If false, that space is lost.
+    bool reuses_space = false;
+    std::uint64_t slab_bytes = 16 << 20;  // the area is allocated from the system in steps of this size
   };
-  // Of memory that is_formatted().
-  EntryTable(MutableBytes memory, const Ways& ways);
+  // `memory` must be formatted.
+  EntryTable(MutableBytes memory, const Options& options);
 
-  // Published entries only.
-  std::optional<EntryPlace> find(const EntryKey& key) const;
+  // Finds published entries only.
+  std::optional<EntryLocation> find(const EntryKey& key) const;
 
-  // To write `length` bytes at the offset and publish().
+  // The right to write `length` bytes at `offset` and then to publish() the entry.
   struct Claim {
     std::uint64_t slot = 0, offset = 0;
   };
   enum class Refusal : std::uint8_t {
-    kTaken,  // it is there, or somebody is at it
-    kNoRoom,
+    kTaken,  // the entry exists already, or another thread or process is writing it
+    kFull,   // no space, no slot, or no lock in time
   };
-  // `back`: a range of the area is about to be used for the first time; false: it cannot be.
+  // Called before a range of the area is used for the first time. Returns false if the system has no memory for it.
   using Back = std::function<bool(std::uint64_t offset, std::uint64_t bytes)>;
   std::expected<Claim, Refusal> claim(const EntryKey& key, std::uint64_t length, const Back& back);
-  // The state that the entry now has.
+  // Makes the entry visible to readers and returns its state.
   std::uint32_t publish(const Claim& claim, std::uint32_t crc);
-  // The bytes could not be written. Its room goes to whoever comes next.
+  // Ends a claim whose bytes could not be written. Its space goes to the next claim that it is large enough for.
   void give_up(const Claim& claim);
-  // An entry that is damaged, or of something that has changed: as if it were not there. False: another
-  // was quicker.
+  // Removes an entry that is damaged, or whose object has changed. Returns false if it was not there (any more).
   bool withdraw(const EntryKey& key);
 
-  // Users of the table agree on a number (not 0) for something: the first one's. Where there is no place to
-  // note it, one's own.
+  // Lets all users of the table agree on a number (not 0) for a topic: returns the number that the first caller proposed.
+  // If the table cannot record it, it returns `mine`.
   std::uint32_t agree(std::uint64_t on, std::uint32_t mine);
 
   std::uint64_t slots() const { return slots_.size(); }
-  // Of the entry that is published there.
+  // Returns the key of the entry that is published in this slot, if any.
   std::optional<EntryKey> key_at(std::uint64_t slot) const;
   std::uint64_t entries() const;
   std::uint64_t used_bytes() const;
   std::uint64_t capacity_bytes() const;
-  // Only where nobody else has it.
+  // May be called only while no other process uses the table.
   void set_capacity(std::uint64_t bytes);
-  // The machine that has it mapped; another's processes cannot be asked whether they live.
+  // The machine whose processes use the table. Whether processes of another machine are alive cannot be found out.
   std::uint64_t machine() const;
-  // How often this process did without the mutex because another kept it.
+  // How often this process did not get the mutex in time.
   std::uint64_t lock_timeouts() const { return lock_timeouts_.load(std::memory_order_relaxed); }
 
  private:
@@ -91,24 +94,26 @@ class EntryTable {
   struct Slot;
   class Locked;
   bool lock();
-  Slot* slot_of(const EntryKey& key) const;  // the one that has it, or the empty one it belongs in
+  Slot* slot_of(const EntryKey& key) const;  // the slot with this key, or the empty slot for it; nullptr: none
   std::expected<Claim, Refusal> claim_locked(const EntryKey& key, std::uint64_t length, const Back& back);
-  struct VariableBytesTaken {
+  struct Range {
     std::uint64_t offset, bytes;
   };
-  std::optional<VariableBytesTaken> take_room(std::uint64_t length, const Back& back);
-  // A machine that stopped may have kept older counts than slots: no room must be given twice.
+  std::optional<Range> allocate_locked(std::uint64_t length, const Back& back);
+  // Counts anew after a crash of the machine: the counts on disk may be older than the slots, and no space must be given
+  // out twice.
   void recount();
 
   Header& header_;
   const std::span<Slot> slots_;
-  const Ways ways_;
-  std::atomic<bool> is_kept_by_another_ = false;  // the mutex: it is not waited for again until it was free
+  const Options options_;
+  // True after a timeout: then the mutex is only tried, not waited for, until it was free once.
+  std::atomic<bool> is_held_elsewhere_ = false;
   std::atomic<std::uint64_t> lock_timeouts_ = 0;
 };
 
-// A number of the running system's own, another after every start; and of the processes that can see each
-// other: those of two containers have the same numbers.
+// Identifies the running system and the process namespace: the number changes with every boot, and differs between
+// containers, because process numbers of two containers cannot be compared.
 std::uint64_t this_machine();
 
 }  // namespace penstock

@@ -13,9 +13,9 @@ namespace penstock {
 namespace {
 
 constexpr auto kBetweenLockTries = std::chrono::milliseconds(10);
-// Whoever has a file alone makes a table in it, of gigabytes at most.
+// The holder of an exclusive lock may be making a table of up to some gigabytes, so the limit is 5 seconds.
 constexpr int kLockTries = 500, kFewLockTries = 20;
-constexpr int kMakeTries = 100;  // others may remove the file between two of our steps
+constexpr int kMakeTries = 100;  // other processes may remove the file between two of our steps
 
 template <typename Try>
 bool try_often(int tries, const Try& attempt) {
@@ -49,7 +49,8 @@ Result<Descriptor> open_own_file(const std::string& path) {
   struct stat status{};
   if (fstat(file->get(), &status) != 0) return system_failure("cannot look at it", path);
   const bool is_own = status.st_uid == geteuid() && S_ISREG(status.st_mode) && (status.st_mode & 022) == 0;
-  // A copied folder has the modes that the copying program gave it. What others could only read is taken from them.
+  // A copied folder has the modes that the copying program chose. If other users could only read the file, it is made
+  // private again; if they could write to it, it is refused.
   const bool is_closed = (status.st_mode & 077) == 0 || (is_own && fchmod(file->get(), 0600) == 0);
   if (!is_own || !is_closed)
     return fail(ErrorCode::kNoAccess, "is not a plain file of this user's that nobody else may write",

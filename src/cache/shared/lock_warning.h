@@ -1,4 +1,4 @@
-// Says once that another process keeps the lock of a tier's table.
+// Warns once if another process does not release the lock of a tier's table. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@ class LockWarning {
   void look_at(const EntryTable& table, const Warn& warn) {
     if (table.lock_timeouts() == 0 || was_given_.exchange(true) || !warn) return;
     warn(
-        "another process has the cache's table locked and does not go on (is it stopped?): nothing is cached "
-        "until it does");
+        "another process has the cache's table locked and does not release it (is it stopped?): nothing is "
+        "cached until it does");
   }
 
  private:

@@ -11,7 +11,7 @@
 namespace penstock {
 
 struct MappingGuard::Range {
-  std::atomic<std::uintptr_t> begin{0}, end{0};  // 0: free
+  std::atomic<std::uintptr_t> begin{0}, end{0};  // end == 0: unused
   std::atomic<bool> is_lost{false};
 };
 
@@ -19,12 +19,12 @@ namespace {
 
 using Range = MappingGuard::Range;
 
-// A signal handler can reach nothing but what the whole process shares. Everything in it may be called there.
+// A global, because a signal handler can reach nothing else. The handler uses only functions that are safe in a signal.
 struct Guarded {
   std::array<Range, 256> ranges;
   std::atomic<std::uint64_t> lost{0};
   std::uintptr_t page_bytes = 4096;
-  std::mutex mutex;  // of the following; not the handler's
+  std::mutex mutex;  // guards the following; the handler does not take it
   std::size_t in_use = 0;
   struct sigaction before{};
 };
@@ -33,7 +33,7 @@ Guarded guarded;
 
 bool replace_by_zeros(Range& range, std::uintptr_t address) {
   const std::uintptr_t end = range.end.load(), page = address & ~(guarded.page_bytes - 1);
-  // Before there are zeros to be seen.
+  // This comes first, so that no reader sees zeros in a mapping that is not marked.
   if (!range.is_lost.exchange(true)) guarded.lost.fetch_add(1);
   constexpr int kHow = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
   return mmap(reinterpret_cast<void*>(page), end - page, PROT_READ | PROT_WRITE, kHow, -1, 0) != MAP_FAILED;
@@ -49,7 +49,7 @@ void handle_bus_error(int number, siginfo_t* info, void* context) {
   else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
     before.sa_handler(number);
   else
-    signal(number, SIG_DFL);  // it happens again, and ends the process as it would have
+    signal(number, SIG_DFL);  // the access is repeated, and ends the process as it would have without us
 }
 
 void install() {
@@ -59,7 +59,7 @@ void install() {
   sigaction(SIGBUS, &action, &guarded.before);
 }
 
-// Unless somebody else has put a handler of his own in its place.
+// Restores the previous handler, unless other code has replaced ours meanwhile.
 void uninstall() {
   struct sigaction now{};
   if (sigaction(SIGBUS, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&

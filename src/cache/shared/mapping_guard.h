@@ -1,13 +1,13 @@
 // Keeps a process alive when a file that it has mapped is cut short.
 //
-// Whoever touches a page that the file no longer has gets SIGBUS, which ends the process. The files of the cache can
-// be cut short only by processes of the same user (they have mode 600), but by any of them: a shell, a script that
-// cleans a disk. Looking at the size before each access would not help, and reading the tables by system calls would
-// cost more than the cache saves on small samples. So what is missing of a guarded mapping is replaced by zeros, and
-// the mapping counts as lost: a table of zeros is an empty one, and samples that were being made then are errors.
+// A thread that touches a page beyond the end of a mapped file gets SIGBUS, which ends the process. Only processes of the
+// same user can cut the files of the cache short (they have mode 600), but any of them can: a shell, or a script that
+// cleans a disk. A check of the size before each access would leave a race, and reading the tables by system calls would
+// cost more than the cache saves on small samples. So the guard replaces missing pages by zeros and marks the mapping as
+// lost. A table of zeros is an empty table, and samples that were being made from the mapping end with an error.
 //
-// This needs a handler of SIGBUS, which is there while anything is guarded. Signals that are not about a guarded
-// mapping go to whoever handled them before.
+// The guard installs a handler of SIGBUS for as long as any mapping is guarded. Signals that do not concern a guarded
+// mapping are passed to the previous handler. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace penstock {
 class MappingGuard {
  public:
   struct Range;
-  // Where very many are guarded already, this one is not.
+  // Guards at most 256 mappings per process; further ones are not guarded.
   MappingGuard(void* address, std::size_t bytes);
   MappingGuard(const MappingGuard&) = delete;
   ~MappingGuard();
@@ -29,8 +29,8 @@ class MappingGuard {
   Range* range_ = nullptr;
 };
 
-// How many mappings this process has lost. What was read from a mapping is what was written there if this is the
-// same before and after.
+// How many mappings this process has lost. Bytes that were read from a mapping are good if this number did not change
+// meanwhile.
 std::uint64_t lost_mappings();
 
 }  // namespace penstock

@@ -18,11 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kOpenTries = 100;  // others may remove the file between two of our steps
+constexpr int kOpenTries = 100;  // other processes may remove the file between two of our steps
 
 Where at_path(const std::string& path) { return {path, -1, -1, -1}; }
 
-// Is the open file still the one of that name?
+// Returns whether the path still names the open file.
 bool is_still_there(int fd, const std::string& path) {
   struct stat mine{}, named{};
   return fstat(fd, &mine) == 0 && stat(path.c_str(), &named) == 0 && mine.st_ino == named.st_ino &&
@@ -30,7 +30,7 @@ bool is_still_there(int fd, const std::string& path) {
 }
 
 std::unexpected<Error> kept_locked(const std::string& path) {
-  return fail(ErrorCode::kIo, "another process has it locked and does not go on (is it stopped?)", at_path(path));
+  return fail(ErrorCode::kIo, "another process has it locked and does not release it (is it stopped?)", at_path(path));
 }
 
 bool has_bytes(int fd, std::uint64_t bytes) {
@@ -64,7 +64,7 @@ Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, 
     const bool is_resized = static_cast<std::uint64_t>(status.st_size) != bytes;
     if (is_alone && is_resized &&
         (ftruncate(file.get(), 0) != 0 || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)) {
-      auto failure = system_failure("cannot make room", path);
+      auto failure = system_failure("cannot resize it", path);
       unlink(path.c_str());
       return failure;
     }
@@ -82,11 +82,11 @@ Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, 
         new SharedFile(path, std::move(file), static_cast<std::byte*>(address), bytes, removed_by_last));
     if (!is_alone) return shared;
     PENSTOCK_CHECK(prepare(*shared));
-    // Between the two locks another may have it alone, and remove it or make it another size.
+    // flock() releases the lock while it changes its kind: another process may have removed or resized the file.
     if (!lock_shared(shared->file_)) return kept_locked(path);
     if (is_still_there(shared->file_.get(), path) && has_bytes(shared->file_.get(), bytes)) return shared;
   }
-  return fail(ErrorCode::kIo, "is removed again and again", at_path(path));
+  return fail(ErrorCode::kIo, "other processes remove it again and again", at_path(path));
 }
 
 SharedFile::~SharedFile() {
@@ -118,7 +118,7 @@ Status SharedFile::back(std::uint64_t bytes) const {
   if (error == 0) return {};
   if (ftruncate(file_.get(), 0) != 0) unlink(path_.c_str());
   errno = error;
-  return system_failure(fmt::format("no room for {} bytes", bytes), path_);
+  return system_failure(fmt::format("cannot allocate {} bytes", bytes), path_);
 }
 
 std::size_t remove_abandoned(const std::string& folder, const std::string& prefix) {

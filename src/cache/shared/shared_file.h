@@ -1,8 +1,8 @@
-// A file that processes of one node have mapped together, and that goes away with the last of them.
+// A file that several processes of one node map into their memory.
 //
-// Whoever uses it holds a shared lock on it, which the kernel drops even of a process that was killed: so
-// "is anybody there?" needs no list of processes. Only who gets the lock for itself may prepare it anew
-// or remove it.
+// Every process that uses the file holds a shared lock on it. The kernel releases the lock even if the process is killed,
+// so no list of processes is needed to find out whether the file is in use. Only a process that holds the lock exclusively
+// may prepare the file anew or remove it. Const functions are thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -20,26 +20,27 @@ namespace penstock {
 
 class SharedFile {
  public:
-  // `prepare` is called where nobody else has it, and says whether what is there may be used, after making
-  // it so.
+  // Called if no other process uses the file. It makes the contents usable, or fails.
   using Prepare = std::function<Status(const SharedFile&)>;
+  // Opens the file, or makes it, with a size of `bytes`, and maps it. With `removed_by_last`, the last process that uses
+  // the file removes it. Fails with kChanged if the file has another size and is in use.
   static Result<std::unique_ptr<SharedFile>> attach(const std::string& path, std::uint64_t bytes,
                                                     bool removed_by_last, const Prepare& prepare);
   ~SharedFile();
   SharedFile(const SharedFile&) = delete;
 
   MutableBytes bytes() const { return {data_, size_}; }
-  // Somebody has cut it short; what is missing reads as zeros.
+  // True if the file was cut short; the missing part of the mapping reads as zeros.
   bool is_lost() const { return guard_.is_lost(); }
 
-  // While nobody else has it. All of it is zero; of the beginning the system has so many bytes at hand.
+  // Fills the file with zeros and allocates its first `backed_bytes`. May be called only while no other process uses it.
   Status make_empty(std::uint64_t backed_bytes) const;
-  // Asks the system for the first bytes, so that writing to them cannot fail. Where it has not got them all,
-  // the file has none.
+  // Allocates the first `bytes` of the file, so that a write to them cannot fail for lack of memory. On failure, the file
+  // is empty.
   Status back(std::uint64_t bytes) const;
 
-  // Into the file, and so into everybody's mapping. Where the system has no page for it, this is where it
-  // says so: writing to the mapping would be a crash. Fails where the file was cut short.
+  // Writes to the file, and thereby to the mappings of all processes. If the system has no memory, this fails, whereas a
+  // write to the mapping would end the process. Fails also if the file was cut short.
   Status write(std::uint64_t offset, ConstBytes bytes) const;
 
  private:
@@ -51,10 +52,10 @@ class SharedFile {
   const std::uint64_t size_;
   const bool removed_by_last_;
   const MappingGuard guard_;
-  const int process_;  // a fork has the same lock, which is not its own to give up
+  const int process_;  // a forked child shares the lock and must not release it
 };
 
-// Removes files of this folder whose name begins so and that nobody has. Returns how many.
+// Removes the files of this user in the folder whose names begin with `prefix` and that no process uses. Returns how many.
 std::size_t remove_abandoned(const std::string& folder, const std::string& prefix);
 
 }  // namespace penstock

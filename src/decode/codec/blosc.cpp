@@ -34,11 +34,11 @@ constexpr std::size_t kHeaderBytes = BLOSC_MIN_HEADER_LENGTH;
 constexpr std::uint8_t kCopied = BLOSC_MEMCPYED, kFromTheFuture = 0x08, kNotSplit = 0x10;
 constexpr int kFormatShift = 5;
 constexpr std::uint8_t kBloscLz = 0, kSnappy = 2;
-constexpr std::uint8_t kInnerVersion = 1;  // of all five inner formats
-// Blocks of items no wider than this are compressed byte by byte of the item, where that leaves
-// enough for each.
-constexpr std::size_t kMaxSplits = 16, kLeastSplitBytes = 128;
-// What zlib and Zstandard allocate inside the library, whatever the data.
+constexpr std::uint8_t kInnerVersion = 1;  // version of all five inner formats
+// A block whose items have at most kMaxSplits bytes is split into one piece per byte of the item, if each piece has at
+// least kMinSplitBytes.
+constexpr std::size_t kMaxSplits = 16, kMinSplitBytes = 128;
+// Upper bound for the memory that zlib and Zstandard allocate inside the library.
 constexpr std::uint64_t kInnerBytes = 256 << 10;
 
 std::unexpected<Error> fail_in_frame(ErrorCode code, std::string_view what, std::size_t offset) {
@@ -50,9 +50,9 @@ std::unexpected<Error> corrupt_frame(std::string_view what, std::size_t offset) 
 
 std::uint8_t format_of(std::uint8_t flags) { return static_cast<std::uint8_t>(flags >> kFormatShift); }
 
-// Whether the library was built with what is in the frame.
+// Returns whether the library was built with the compressor of the frame.
 bool reads_format(std::uint8_t format) {
-  // LZ4 and LZ4HC are two compressors of one format, so the numbers differ from there on.
+  // LZ4 and LZ4HC are two compressors with one format, so the numbers of compressors and formats differ.
   constexpr std::array kCompressors = {BLOSC_BLOSCLZ, BLOSC_LZ4, BLOSC_SNAPPY, BLOSC_ZLIB, BLOSC_ZSTD};
   const char* name = nullptr;
   return format < kCompressors.size() && blosc_compcode_to_compname(kCompressors[format], &name) >= 0;
@@ -87,7 +87,7 @@ Result<BloscFrame> BloscFrame::open(ConstBytes bytes) {
     return corrupt_frame("bad header", 4);
   if (frame.item_bytes_ == 0) return corrupt_frame("items of no bytes", 3);
   if (frame.decoded_bytes_ == 0) {
-    frame.block_bytes_ = 1;  // what an empty frame says of blocks concerns nobody
+    frame.block_bytes_ = 1;  // an empty frame has no blocks, whatever it says
     return frame;
   }
   if (frame.block_bytes_ == 0 || frame.block_bytes_ > frame.decoded_bytes_ ||
@@ -110,13 +110,12 @@ std::uint64_t BloscFrame::library_bytes() const {
 }
 
 Status BloscFrame::check_piece(std::size_t offset, std::size_t length, std::size_t decoded_length) const {
-  // A writer stores what does not shrink as it is; only Snappy's pieces may grow.
+  // A writer stores a piece that does not shrink uncompressed; only Snappy's pieces may grow.
   const std::size_t most = decoded_length + (format_of(flags_) == kSnappy ? decoded_length / 6 + 32 : 0);
   if (length > most)
     return corrupt_frame(fmt::format("{} bytes for {} decoded ones", length, decoded_length), offset);
-  // The length of a match is a sum of bytes, which go on as long as they are 255. So many of them
-  // in a row (no literals: those are interrupted every 32 bytes) overflow the library's sum, which
-  // then writes past the end.
+  // The length of a match is a sum of bytes, which continues as long as the bytes are 255. This many of them in a row (they
+  // cannot be literals, which are interrupted every 32 bytes) overflow the library's sum, and it then writes past the end.
   constexpr std::size_t kOverflowingRun = 0x7fffffff / 255;
   if (format_of(flags_) != kBloscLz || length < kOverflowingRun) return {};
   std::size_t run = 0;
@@ -135,9 +134,9 @@ Status BloscFrame::check_block(std::size_t block) const {
     return corrupt_frame(fmt::format("block {} begins at {}", block, begin), entry);
   const std::size_t block_bytes = std::min(block_bytes_, decoded_bytes_ - block * block_bytes_);
   const bool split = !(flags_ & kNotSplit) && item_bytes_ <= kMaxSplits &&
-                     block_bytes / item_bytes_ >= kLeastSplitBytes && block_bytes == block_bytes_;
+                     block_bytes / item_bytes_ >= kMinSplitBytes && block_bytes == block_bytes_;
   const std::size_t pieces = split ? item_bytes_ : 1;
-  // The library would leave the rest of the block as its memory happens to be.
+  // The library would leave the rest of the block uninitialised.
   if (block_bytes % pieces != 0)
     return corrupt_frame(fmt::format("blocks of {} bytes for items of {}", block_bytes, item_bytes_), 8);
   ByteReader reader(bytes_.subspan(begin));

@@ -1,8 +1,7 @@
-// A Blosc 1 frame: blocks of compressed elements, which can be had one by one.
+// A Blosc 1 frame: blocks of compressed elements, which can be decoded one by one.
 //
-// The library believes much of what a frame says, and has open reports of writing past the end
-// (c-blosc #405). So the header, where the blocks begin and how long each compressed piece is are
-// checked here first; what would lead it astray never reaches it.
+// The library trusts much of a frame, and has open reports of writes past the end (c-blosc #405). So this code first checks
+// the header, the offsets of the blocks and the length of each compressed piece, and passes only valid frames on.
 #pragma once
 
 #include "base/bytes.h"
@@ -15,17 +14,17 @@ bool reads_blosc();
 // Borrows the frame's bytes. Immutable; thread-safe.
 class BloscFrame {
  public:
-  // Believes the header only where it agrees with itself and with the number of bytes there are.
+  // Fails if the header contradicts itself or the number of bytes.
   static Result<BloscFrame> open(ConstBytes bytes);
 
   std::size_t decoded_bytes() const { return decoded_bytes_; }
   std::size_t item_bytes() const { return item_bytes_; }
-  // What the library allocates by itself while it decodes.
+  // Memory that the library allocates while it decodes.
   std::uint64_t library_bytes() const;
 
-  // `out` has decoded_bytes().
+  // `out` must have decoded_bytes() bytes.
   Status decode(MutableBytes out) const;
-  // As many whole items as fill `out`; they are there.
+  // Decodes as many whole items as fill `out`. The frame must have them.
   Status decode_items(std::size_t first_item, MutableBytes out) const;
 
  private:

@@ -3,7 +3,7 @@
 namespace penstock {
 namespace {
 
-// The width is known to the compiler, which then writes whole elements.
+// The width is a template argument, so that the compiler writes whole elements.
 template <std::size_t width>
 void interleave(const std::byte* shuffled, std::size_t count, std::byte* out) {
   for (std::size_t i = 0; i < count; ++i)

@@ -43,7 +43,7 @@ struct Overloaded : Functions... {
   using Functions::operator()...;
 };
 
-// What the Blosc library takes by itself: three blocks, which a frame may make as large as the chunk but seldom does.
+// The usual memory of the Blosc library: three blocks, which could be as large as the chunk but seldom are.
 constexpr std::uint64_t kUsualBloscBlock = 2 << 20, kUsualBloscTables = 512 << 10;
 
 Status check_input(std::string_view codec, std::size_t found, std::uint64_t expected) {
@@ -68,7 +68,7 @@ bool within(std::size_t first_byte, std::size_t size, std::size_t all) {
 
 }  // namespace
 
-// One step backwards: what came out, in `out` or (where nothing had to be moved) in `encoded`.
+// Undoes one step. The result lies in `out`, or in `encoded` if nothing had to be moved.
 Result<ConstBytes> CodecChain::undo(const Step& step, ConstBytes encoded, MutableBytes out,
                                     CodecWorker& worker) const {
   const auto came_out = [&](std::string_view name, Result<std::size_t> size) -> Result<ConstBytes> {
@@ -111,7 +111,7 @@ Result<ConstBytes> CodecChain::undo(const Step& step, ConstBytes encoded, Mutabl
           [&](const DeltaCodec& codec) { return filter("delta", codec); },
           [&](const FixedScaleOffsetCodec& codec) { return filter("fixedscaleoffset", codec); },
           [&](const QuantizeCodec& codec) { return filter("quantize", codec); },
-          // Seen through, never a step.
+          // The reader of the elements handles it, so it is never a step.
           [&](const TransposeCodec&) -> Result<ConstBytes> { return encoded; },
           [&](const BytesCodec&) -> Result<ConstBytes> { return encoded; },
       },
@@ -148,7 +148,7 @@ Result<ConstBytes> CodecChain::undo_all(ConstBytes encoded, MutableBytes out, Co
     }
     auto came_out = undo(step, now, into, worker);
     if (!came_out) {
-      // An offset into what lies between two steps would mislead.
+      // An offset into an intermediate result would mislead.
       if (now.data() != encoded.data()) came_out.error().where.offset = -1;
       return came_out;
     }
@@ -190,7 +190,8 @@ Status CodecChain::decode_part(ConstBytes encoded, std::size_t first_byte, Mutab
   const std::size_t item_bytes = frame->item_bytes(), end_byte = first_byte + out.size();
   if (first_byte % item_bytes == 0 && out.size() % item_bytes == 0)
     return frame->decode_items(first_byte / item_bytes, out);
-  // The writer's items are not the reader's: take those around it, unless the last is not whole.
+  // The items of the writer may be wider than our elements: decode the items around the range, unless the last one is not
+  // whole.
   const std::size_t first_item = first_byte / item_bytes;
   const std::size_t end_item = (end_byte + item_bytes - 1) / item_bytes;
   const bool whole_items = end_item * item_bytes <= decoded_bytes_;

@@ -1,4 +1,4 @@
-// Which codecs make sense together, and how large what lies between two of them may be.
+// Checks which codecs fit together, and computes the largest size of each intermediate result.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,10 +17,10 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kMaxCodecs = 32;
-constexpr int kMaxCompressors = 4;  // each may make what comes before it a quarter larger
+constexpr int kMaxCompressors = 4;  // each may enlarge its input by a quarter
 constexpr std::uint64_t kMaxChunkBytes = std::uint64_t{1} << 40;  // so that sums below cannot overflow
 
-// No compressor in use makes anything that much larger.
+// An upper bound for the output of any compressor.
 std::uint64_t max_compressed(std::uint64_t bytes) { return bytes + bytes / 4 + (1 << 20); }
 
 std::unexpected<Error> senseless(std::string message) {
@@ -45,7 +45,7 @@ Status check_built(const Codec& codec) {
   return {};
 }
 
-// Nothing but a change of types, and the types are the same.
+// True for a change of types between two equal types.
 bool changes_nothing(const Codec& codec) {
   const auto* quantize = std::get_if<QuantizeCodec>(&codec);
   return quantize && quantize->decoded.dtype == quantize->encoded.dtype &&
@@ -68,7 +68,7 @@ Result<std::uint64_t> checked_count(const ArraySpec& chunk) {
   for (const std::int64_t side : chunk.shape) {
     if (side < 0) return senseless(fmt::format("a chunk of side {}", side));
     const auto product = checked_multiply(count, static_cast<std::uint64_t>(side));
-    if (!product || *product > kMaxChunkBytes / 16)  // 16: the widest element
+    if (!product || *product > kMaxChunkBytes / 16)  // 16 bytes: the widest element
       return fail(ErrorCode::kTooLarge, "a chunk of more elements than anyone could hold");
     count = *product;
   }
@@ -77,7 +77,7 @@ Result<std::uint64_t> checked_count(const ArraySpec& chunk) {
 
 }  // namespace
 
-// Takes codecs in the order of encoding.
+// Receives the codecs in the order of encoding.
 class CodecChain::Builder {
  public:
   Builder(const ArraySpec& chunk, std::uint64_t count)
@@ -96,7 +96,7 @@ class CodecChain::Builder {
     std::vector<int> each(chain_.axes_.size());
     std::iota(each.begin(), each.end(), 0);
     if (sorted != each) return senseless(fmt::format("transpose: no order of {} axes", each.size()));
-    // Differences follow the order of the elements, which is undone only later.
+    // Differences depend on the order of the elements, and the order of axes is undone only later.
     if (has_delta_ && !std::ranges::is_sorted(codec.order))
       return fail(ErrorCode::kUnsupported, "transpose behind delta");
     std::vector<int> axes;
@@ -180,10 +180,10 @@ class CodecChain::Builder {
   CodecChain chain_;
   const std::uint64_t count_;
   std::size_t element_bytes_;  // as encoded so far
-  std::uint64_t bytes_;        // all of them; at most, where not exact
+  std::uint64_t bytes_;        // total size; an upper bound if not exact
   bool exact_ = true;
   int compressors_ = 0;
-  bool in_bytes_ = false;   // elements are no longer to be seen
+  bool in_bytes_ = false;   // a codec has turned the elements into opaque bytes
   bool has_order_ = false;  // a BytesCodec was there
   bool order_behind_filters_ = false;
   bool has_delta_ = false;

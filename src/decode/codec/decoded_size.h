@@ -1,4 +1,4 @@
-// What a codec says where not just as much comes out as belongs there.
+// The errors of a codec whose decoded size is wrong.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ inline Status check_decoded_size(std::string_view codec, std::uint64_t found, st
               fmt::format("{}: {} bytes come out, {} are expected", codec, found, expected));
 }
 
-// Decoding stopped there; how much it would have been is not known.
+// For a decoder that stopped at the limit, so that the full size is unknown.
 inline std::unexpected<Error> more_than(std::string_view codec, std::uint64_t most) {
   return fail(ErrorCode::kCorrupt,
               fmt::format("{}: more comes out than the {} bytes that are expected", codec, most));

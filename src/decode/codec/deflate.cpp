@@ -48,7 +48,7 @@ Result<std::size_t> Inflater::decode_gzip(ConstBytes members, MutableBytes out) 
   do {
     const ConstBytes rest = members.subspan(offset);
     const MutableBytes room = out.subspan(written);
-    std::byte nowhere{};  // the library wants an address even for no bytes
+    std::byte nowhere{};  // the library needs an address even for no bytes
     std::size_t read = 0, came_out = 0;
     const libdeflate_result answer =
         libdeflate_gzip_decompress_ex(state_, rest.data(), rest.size(), room.empty() ? &nowhere : room.data(),

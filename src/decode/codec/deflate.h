@@ -1,4 +1,4 @@
-// gzip (RFC 1952, any number of members) and zlib (RFC 1950) data that lie in memory as a whole.
+// Decodes gzip (RFC 1952, any number of members) and zlib (RFC 1950) data that are completely in memory.
 #pragma once
 
 #include "base/bytes.h"
@@ -17,8 +17,8 @@ class Inflater {
   ~Inflater();
   Inflater(const Inflater&) = delete;
 
-  // How many bytes came out, checksums verified. Fails where that would be more than `out` holds, and
-  // where bytes are left over (but for zeros behind gzip members, which gzip itself allows).
+  // Returns the number of decoded bytes. Verifies checksums. Fails if `out` is too small, or if bytes are left over (except
+  // zeros after gzip members, which gzip itself allows).
   Result<std::size_t> decode_gzip(ConstBytes members, MutableBytes out);
   Result<std::size_t> decode_zlib(ConstBytes stream, MutableBytes out);
 

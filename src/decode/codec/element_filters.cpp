@@ -13,8 +13,8 @@
 namespace penstock {
 namespace {
 
-// Elements go through a small block in one wide type, read before it is written: so there is one
-// function a type, not one a pair of types, and encoded and decoded may be the same memory.
+// Elements pass through a small block of one wide type. So there is one function per type, not one per pair of types. A
+// block is read before it is written, so encoded and decoded bytes may be the same memory.
 constexpr std::size_t kBlock = 512;
 using Doubles = std::array<double, kBlock>;
 using Integers = std::array<std::uint64_t, kBlock>;
@@ -64,7 +64,7 @@ void store(T value, std::byte* at, bool big_endian) {
   std::memcpy(at, bytes.data(), sizeof(T));
 }
 
-// As C converts where it defines the result; elsewhere, as x86 does for 64 bits.
+// Converts as C does if C defines the result, otherwise as x86 does with 64 bits.
 template <std::integral T>
 T to_integer(double value) {
   constexpr double kTwo63 = 9223372036854775808.0;
@@ -111,7 +111,7 @@ void for_blocks(StoredType from, ConstBytes encoded, StoredType to, MutableBytes
 
 float round_to_half(float value) { return static_cast<float>(half_to_double(double_to_half(value))); }
 
-// A sum of differences modulo 2^64 is one modulo any smaller width.
+// A sum modulo 2^64 is also correct modulo any smaller power of two.
 void sum_integers(const DeltaCodec& codec, ConstBytes encoded, MutableBytes decoded) {
   Integers block;
   std::uint64_t sum = 0;
@@ -132,7 +132,7 @@ void sum_integers(const DeltaCodec& codec, ConstBytes encoded, MutableBytes deco
              });
 }
 
-// `round` keeps a number within the type that is summed in.
+// `round` rounds a number to the type in which the sum is computed.
 template <typename T, typename Round>
 void sum_floats(const DeltaCodec& codec, ConstBytes encoded, MutableBytes decoded, Round round) {
   Doubles block;
@@ -151,7 +151,7 @@ void sum_floats(const DeltaCodec& codec, ConstBytes encoded, MutableBytes decode
              });
 }
 
-// NumPy sums in a type that holds both types: float64 where one is uint64 and the other signed.
+// NumPy sums in a type that holds both types, which is float64 if one is uint64 and the other is signed.
 bool sums_integers(const DeltaCodec& codec) {
   const DType decoded = codec.decoded.dtype, encoded = codec.encoded.dtype;
   const auto is_signed = [](DType dtype) {
@@ -162,7 +162,7 @@ bool sums_integers(const DeltaCodec& codec) {
          !(encoded == DType::kUInt64 && is_signed(decoded));
 }
 
-// The width of the narrowest float that holds it all, as NumPy sees it.
+// The width of the narrowest float that holds all values of the type, by NumPy's rules.
 std::size_t float_bytes(DType dtype) {
   return is_float(dtype) ? size_of(dtype) : std::min<std::size_t>(2 * size_of(dtype), 8);
 }
@@ -204,7 +204,7 @@ void undo_filter(const DeltaCodec& codec, ConstBytes encoded, MutableBytes decod
 
 void undo_filter(const FixedScaleOffsetCodec& codec, ConstBytes encoded, MutableBytes decoded) {
   Doubles block;
-  // Integers are divided as float64; floats stay as wide as they are, and so do the two numbers.
+  // Integers are divided as float64. Floats, and the two parameters with them, keep the width of the float.
   const auto scale = static_cast<float>(codec.scale), offset = static_cast<float>(codec.offset);
   const auto half_scale = static_cast<float>(half_to_double(double_to_half(codec.scale)));
   const auto half_offset = static_cast<float>(half_to_double(double_to_half(codec.offset)));

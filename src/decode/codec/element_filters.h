@@ -1,8 +1,7 @@
-// The filters of numcodecs that work on elements, undone with the very arithmetic NumPy uses, so
-// that the last bit agrees.
+// Undoes the filters of numcodecs that work on elements, with the same arithmetic as NumPy, so that every bit agrees.
 //
-// Encoded and decoded bytes may be the same where the types are equally wide, but must not overlap
-// otherwise. Their lengths fit one another. Thread-safe.
+// Encoded and decoded bytes may be the same memory if the types are equally wide; otherwise they must not overlap. Both
+// have the same number of elements. Thread-safe.
 #pragma once
 
 #include "base/bytes.h"
@@ -10,7 +9,7 @@
 
 namespace penstock {
 
-// Whether the arithmetic is defined for these types.
+// Fails if the filter is not defined for these types.
 Status check_filter(const DeltaCodec& codec);
 Status check_filter(const FixedScaleOffsetCodec& codec);
 Status check_filter(const QuantizeCodec& codec);

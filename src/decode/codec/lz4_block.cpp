@@ -33,7 +33,7 @@ Result<std::size_t> decode_lz4(ConstBytes bytes, MutableBytes out) {
   const ConstBytes block = bytes.subspan(reader.offset());
   if (block.size() > INT_MAX || decoded_bytes > LZ4_MAX_INPUT_SIZE)
     return fail(ErrorCode::kTooLarge, fmt::format("lz4: a block of {} bytes", block.size()));
-  char nowhere = 0;  // the library wants an address even for no bytes
+  char nowhere = 0;  // the library needs an address even for no bytes
   const int found = LZ4_decompress_safe(reinterpret_cast<const char*>(block.data()),
                                         out.empty() ? &nowhere : reinterpret_cast<char*>(out.data()),
                                         static_cast<int>(block.size()), static_cast<int>(decoded_bytes));

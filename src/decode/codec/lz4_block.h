@@ -8,7 +8,7 @@ namespace penstock {
 
 bool reads_lz4();
 
-// How many bytes came out. Fails where that would be more than `out` holds. Thread-safe.
+// Returns the number of decoded bytes. Fails if `out` is too small. Thread-safe.
 Result<std::size_t> decode_lz4(ConstBytes bytes, MutableBytes out);
 
 }  // namespace penstock

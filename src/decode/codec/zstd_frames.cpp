@@ -24,7 +24,7 @@ Result<std::size_t> ZstdFrames::decode(ConstBytes, MutableBytes) {
 
 namespace {
 
-constexpr int kMaxWindowLog = 27;  // 128 MiB, what the library itself takes for sensible
+constexpr int kMaxWindowLog = 27;  // 128 MiB, the default limit of the library
 
 std::unexpected<Error> fail_at(ErrorCode code, std::string_view what, std::size_t offset) {
   return fail(code, fmt::format("zstd: {}", what), {"", static_cast<std::int64_t>(offset), -1, -1});
@@ -36,7 +36,7 @@ std::unexpected<Error> damaged(std::size_t answer, std::size_t offset) {
 }
 
 bool is_frame(std::uint32_t magic) {
-  // Not those of the formats before 0.8, whose decoders nobody has hardened.
+  // Formats before 0.8 are refused, because their decoders were never hardened.
   return magic == ZSTD_MAGICNUMBER || (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
 }
 
@@ -50,7 +50,7 @@ Result<std::size_t> ZstdFrames::decode(ConstBytes frames, MutableBytes out) {
   if (!context_) {
     context_ = ZSTD_createDCtx();
     if (!context_) return fail(ErrorCode::kNoMemory, "zstd: no memory for its state");
-    // Whole frames need no window, since `out` is one; should the library ever make one, not a large one.
+    // Whole frames need no window, because `out` serves as one. This limits the size in case the library makes one.
     ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, kMaxWindowLog);
   }
   std::size_t offset = 0, written = 0;
@@ -67,10 +67,10 @@ Result<std::size_t> ZstdFrames::decode(ConstBytes frames, MutableBytes out) {
     if (const unsigned dictionary = ZSTD_getDictID_fromFrame(frame.data(), frame.size()); dictionary != 0)
       return fail_at(ErrorCode::kUnsupported, fmt::format("a frame that needs dictionary {}", dictionary),
                      offset);
-    std::byte nowhere{};  // the library wants an address even for no bytes
-    const MutableBytes room = out.subspan(written);
-    const std::size_t answer = ZSTD_decompressDCtx(context_, room.empty() ? &nowhere : room.data(),
-                                                   room.size(), frame.data(), frame.size());
+    std::byte nowhere{};  // the library needs an address even for no bytes
+    const MutableBytes rest = out.subspan(written);
+    const std::size_t answer = ZSTD_decompressDCtx(context_, rest.empty() ? &nowhere : rest.data(),
+                                                   rest.size(), frame.data(), frame.size());
     if (ZSTD_isError(answer)) {
       if (ZSTD_getErrorCode(answer) == ZSTD_error_dstSize_tooSmall) return more_than("zstd", out.size());
       return damaged(answer, offset);

@@ -1,4 +1,4 @@
-// Zstandard frames, one behind the other, straight to where their content belongs.
+// Decodes consecutive Zstandard frames directly into the memory of the caller.
 #pragma once
 
 #include "base/bytes.h"
@@ -10,14 +10,14 @@ namespace penstock {
 
 bool reads_zstd();
 
-// Keeps the library's state, which is dear to make, from one call to the next. Belongs to one thread.
+// Keeps the library's state, which is expensive to make, from one call to the next. Belongs to one thread.
 class ZstdFrames {
  public:
   ZstdFrames() = default;
   ~ZstdFrames();
   ZstdFrames(const ZstdFrames&) = delete;
 
-  // How many bytes came out of all of `frames`. Fails where that would be more than `out` holds.
+  // Returns the number of decoded bytes of all frames. Fails if `out` is too small.
   Result<std::size_t> decode(ConstBytes frames, MutableBytes out);
 
  private:

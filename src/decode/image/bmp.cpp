@@ -1,5 +1,5 @@
-// Windows and OS/2 bitmaps: 1, 4 and 8 bits with a palette, 16, 24 and 32 bits, run lengths. Rows of a
-// file that is not run-length coded are read where they stand, so only the region is touched.
+// Windows and OS/2 bitmaps: 1, 4 and 8 bits with a palette, 16, 24 and 32 bits, and run-length coding. Without run-length
+// coding, the position of each row is known, so only the region is read.
 #include <bit>
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ constexpr std::size_t kFileHeaderBytes = 14;
 
 enum class BmpCompression : std::uint32_t { kNone = 0, kRunLengths8 = 1, kRunLengths4 = 2, kBitfields = 3 };
 
-// Where a colour stands in a pixel of 16 or 32 bits.
+// The bits of a colour in a pixel of 16 or 32 bits.
 class ColourMask {
  public:
   ColourMask() = default;
@@ -24,7 +24,7 @@ class ColourMask {
       : shift_(mask == 0 ? 0 : static_cast<unsigned>(std::countr_zero(mask))),
         most_(mask == 0 ? 0 : mask >> shift_) {}
 
-  // Bits that stand together, at most eight of them.
+  // Whether the mask is supported: contiguous bits, at most eight.
   bool is_read() const { return most_ <= 0xFF && std::has_single_bit(std::uint64_t{most_} + 1); }
   std::uint8_t value(std::uint32_t pixel) const {
     return most_ == 0 ? std::uint8_t{0} : static_cast<std::uint8_t>((pixel >> shift_ & most_) * 255 / most_);
@@ -43,7 +43,7 @@ class BmpCodec final : public ImageCodec {
 
   Result<ImageHeader> open(ConstBytes encoded) override {
     ByteReader reader(encoded);
-    reader.take(10);  // "BM", the file's size, which some writers get wrong, and nothing of use
+    reader.take(10);  // "BM", the size of the file, which some writers get wrong, and reserved bytes
     auto pixels_at = std::size_t{reader.read<std::uint32_t>()};
     const auto header_bytes = reader.read<std::uint32_t>();
     if (!reader.ok()) return truncated();
@@ -136,7 +136,7 @@ class BmpCodec final : public ImageCodec {
     PENSTOCK_CHECK(set_compression(compression));
     if (colours_ == 0 && bits_ <= 8) colours_ = 1u << bits_;
     PENSTOCK_CHECK(read_masks(reader, header_bytes));
-    // Colour spaces and gamma of longer headers are passed over.
+    // Colour spaces and gamma of longer headers are ignored.
     const std::size_t behind = kFileHeaderBytes + header_bytes;
     if (reader.offset() < behind) reader.take(behind - reader.offset());
     return reader.ok() ? Status() : truncated();
@@ -153,7 +153,7 @@ class BmpCodec final : public ImageCodec {
                 fmt::format("BMP compression {} with {} bits per pixel is not read", compression, bits_));
   }
 
-  // Short headers have the masks behind them, longer ones within.
+  // Short headers are followed by the masks, longer ones contain them.
   Status read_masks(ByteReader& reader, std::uint32_t header_bytes) {
     std::array<std::uint32_t, 3> masks = bits_ == 16 ? std::array<std::uint32_t, 3>{0x7C00, 0x3E0, 0x1F}
                                                      : std::array<std::uint32_t, 3>{0xFF0000, 0xFF00, 0xFF};
@@ -198,8 +198,8 @@ class BmpCodec final : public ImageCodec {
     }
   }
 
-  // The numbers of all pixels, rows as they are stored. Pixels that are jumped over are 0. A run that is
-  // longer than its row is cut, as Pillow does.
+  // Writes the palette indexes of all pixels, with rows in stored order. Skipped pixels are 0. A run that is longer than its
+  // row is cut, as in Pillow.
   Status unpack_runs(MutableBytes out) const {
     std::ranges::fill(out, std::byte{0});
     ByteReader reader(pixels_);
@@ -214,7 +214,7 @@ class BmpCodec final : public ImageCodec {
     while (y < height_) {
       const auto count = reader.read<std::uint8_t>(), value = reader.read<std::uint8_t>();
       if (!reader.ok()) {
-        // Some writers leave out the mark of the end.
+        // Some writers omit the end marker.
         if (y + 1 == height_ && x == width_) return {};
         return truncated();
       }

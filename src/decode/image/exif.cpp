@@ -8,7 +8,7 @@ namespace {
 
 constexpr unsigned kOrientationTag = 0x0112;
 
-// Numbers of a TIFF block in its own byte order; 0 past the end.
+// Reads numbers of a TIFF block in its byte order. Numbers past the end are 0.
 class TiffNumbers {
  public:
   explicit TiffNumbers(ConstBytes block)
@@ -29,7 +29,7 @@ class TiffNumbers {
   bool big_endian_;
 };
 
-// Bytes of one value of a TIFF type whose values Pillow takes for whole numbers; 0 for other types.
+// The size of one value of a TIFF type that Pillow reads as an integer; 0 for other types.
 std::size_t bytes_of_whole_number(unsigned type) {
   switch (type) {
     case 3:            // SHORT
@@ -80,7 +80,7 @@ int orientation_in_exif(ConstBytes block) {
     if (numbers.u16(entry) != kOrientationTag) continue;
     const std::size_t item = bytes_of_whole_number(numbers.u16(entry + 2)), count = numbers.u32(entry + 4);
     if (item == 0 || count == 0) continue;
-    // Values that do not fit the entry stand elsewhere; the first one counts.
+    // Values that do not fit into the entry are stored elsewhere. The first value counts.
     const std::size_t at = item * count <= 4 ? entry + 8 : numbers.u32(entry + 8);
     const std::size_t value = item == 4 ? numbers.u32(at) : numbers.u16(at);
     return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;

@@ -1,4 +1,4 @@
-// Which way up a picture is, by the EXIF block that cameras write; and where the scan of a JPEG begins.
+// Reads the orientation of a picture from its EXIF block, and finds the first scan of a JPEG.
 #pragma once
 
 #include "base/bytes.h"
@@ -9,10 +9,10 @@ namespace penstock {
 // front of it): 1-8 as EXIF counts. A damaged block, or one without that tag, means 1 (upright).
 int orientation_in_exif(ConstBytes block);
 
-// The same of the EXIF segment of a whole JPEG.
+// The orientation in the EXIF segment of a whole JPEG.
 int exif_orientation(ConstBytes jpeg);
 
-// Where the first scan begins, or where the segments before it stop making sense.
+// The offset of the first scan, or of the first invalid segment before it.
 std::size_t jpeg_scan_offset(ConstBytes jpeg);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// The first frame of a GIF by giflib, on the canvas that the file describes. As Pillow shows it: what the
-// frame leaves uncovered, and what is transparent, has the colour that the palette gives to that number.
+// Decodes the first frame of a GIF with giflib, on the canvas that the file describes. As in Pillow, uncovered and
+// transparent pixels have the colour that the palette assigns to their index.
 #include "decode/image/image_formats.h"
 
 #ifdef PENSTOCK_WITH_GIF
@@ -20,7 +20,7 @@ namespace penstock {
 
 namespace {
 
-// Tables for codes, and what giflib keeps of a frame.
+// The tables of giflib and its state of a frame.
 constexpr std::uint64_t kGifLibraryBytes = 128 << 10;
 
 struct GifInput {
@@ -139,8 +139,7 @@ class GifCodec final : public ImageCodec {
     return {};
   }
 
-  // Walks the blocks of the frame to the one that ends it: a cut file is noticed also where the wanted
-  // rows happen to be there.
+  // Walks the blocks of the frame up to its end, so that a truncated file is noticed even if the wanted rows are complete.
   Status check_frame_is_whole() const {
     for (std::size_t at = input_.at; at < encoded_.size();) {
       const auto length = std::to_integer<std::size_t>(encoded_[at]);

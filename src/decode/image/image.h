@@ -1,4 +1,4 @@
-// Encoded images to pixels: one decoder per thread, only the wanted region.
+// Decodes images to pixels: one decoder per thread, and only the wanted region.
 //
 // The caller opens an image (header only), decides which region it needs, provides memory, and
 // decodes. Decoding a region gives the same pixels as decoding all and cropping. Colour pixels
@@ -37,8 +37,8 @@ struct PixelView {
 struct ImageHeader {
   int width = 0, height = 0;        // as stored, before EXIF orientation
   int orientation = 1;              // EXIF's 1-8
-  std::uint64_t working_bytes = 0;  // what the codec itself allocates while decoding
-  // The orientation belongs to the format itself (TIFF): like Pillow, we obey it without being asked.
+  std::uint64_t working_bytes = 0;  // memory that the codec allocates while it decodes
+  // True if the orientation is part of the format (TIFF). Like Pillow, we then always apply it.
   bool always_oriented = false;
 
   int orientation_to_apply(bool obey_exif) const { return obey_exif || always_oriented ? orientation : 1; }
@@ -58,8 +58,8 @@ class ImageCodec {
   virtual Result<ImageHeader> open(ConstBytes encoded) = 0;
   // The memory that decode() needs for its result.
   virtual std::size_t buffer_bytes(const DecodeRequest& request) const = 0;
-  // The region's pixels, somewhere inside `buffer`. With a scale, the region divided by it
-  // (rounded outwards).
+  // Returns the pixels of the region, somewhere inside `buffer`. With a scale, the region is divided by it and rounded
+  // outwards.
   virtual Result<PixelView> decode(const DecodeRequest& request, MutableBytes buffer) = 0;
   // Whether decode() obeys scale_denominator.
   virtual bool can_scale() const { return false; }
@@ -81,11 +81,11 @@ class ImageDecoder {
 
  private:
   Limits limits_;
-  std::vector<std::unique_ptr<ImageCodec>> codecs_;  // by image_formats(); each is made for its first image
+  std::vector<std::unique_ptr<ImageCodec>> codecs_;  // by index in image_formats(); made on first use
   ImageCodec* current_ = nullptr;
 };
 
-// The size check all codecs share: both sides at least 1, and within the limits.
+// Fails unless both sides are at least 1 and within the limits. All codecs use this check.
 Status check_image_size(std::uint64_t width, std::uint64_t height, const Limits& limits);
 
 }  // namespace penstock

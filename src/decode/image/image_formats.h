@@ -22,7 +22,7 @@ struct ImageFormat {
 // All formats, in the order in which their first bytes are compared.
 std::span<const ImageFormat> image_formats();
 
-// The format by the first bytes; nullptr where no format matches.
+// Recognises the format by the first bytes; nullptr if none matches.
 const ImageFormat* image_format_of(ConstBytes encoded);
 
 // Returns whether a file with this ending ("jpg", in lower case, without the dot) holds an image.

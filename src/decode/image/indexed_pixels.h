@@ -1,5 +1,4 @@
-// Pixels that are numbers of colours, packed one after another from the highest bit of each byte, as BMP,
-// GIF, TIFF and PBM store them.
+// Pixels that are indexes into a palette, packed from the highest bit of each byte, as BMP, GIF, TIFF and PBM store them.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +16,7 @@ struct Rgbx {
 
 using Palette = std::array<Rgbx, 256>;
 
-// Every number is its own shade of grey: files without a palette.
+// The palette of files without one: every index is its own shade of grey.
 inline Palette grey_ramp() {
   Palette palette;
   for (std::size_t i = 0; i < palette.size(); ++i) {
@@ -27,8 +26,8 @@ inline Palette grey_ramp() {
   return palette;
 }
 
-// The first `count` colours are those of a file. As in Pillow, numbers beyond them are black, unless the
-// file's colours are shades of grey in order, which Pillow takes for no palette at all.
+// Completes a palette whose first `count` colours come from a file. As in Pillow, the others are black, unless the colours of
+// the file are a grey ramp, which Pillow treats as no palette.
 inline void fill_up(Palette& palette, std::size_t count) {
   const Palette ramp = grey_ramp();
   const auto ends = palette.begin() + static_cast<std::ptrdiff_t>(count);
@@ -46,7 +45,7 @@ inline std::uint8_t index_at(const std::byte* row, std::size_t x, unsigned bits)
   return static_cast<std::uint8_t>(std::to_integer<unsigned>(row[bit / 8]) >> shift & ((1u << bits) - 1));
 }
 
-// `count` pixels from column `x` on: their numbers for kIndex, else their colours in four bytes each.
+// Writes `count` pixels from column `x` on: their indexes for kIndex, otherwise their colours with four bytes each.
 inline void write_indexed_row(const std::byte* row, unsigned bits, int x, int count, const Palette& palette,
                               PixelFormat format, std::byte* out) {
   for (int i = 0; i < count; ++i) {
@@ -58,7 +57,7 @@ inline void write_indexed_row(const std::byte* row, unsigned bits, int x, int co
   }
 }
 
-// Bytes of a pixel while it is decoded: grey is made from colours at the end.
+// Bytes per pixel during decoding. Grey is computed from colours at the end.
 inline std::size_t decoded_pixel_bytes(PixelFormat format) { return format == PixelFormat::kIndex ? 1 : 4; }
 
 }  // namespace penstock

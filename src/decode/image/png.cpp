@@ -1,6 +1,6 @@
-// PNG by libpng. What stands below the region is not inflated, nor what follows the last row: like Pillow, we
-// pass over surplus data. Chunks and their checksums are checked to the end, because libpng compares a
-// checksum only when it has read the whole chunk.
+// Decodes PNG with libpng. Rows below the region are not inflated, and data after the last row is ignored, as in Pillow. This
+// code checks all chunks and their checksums itself, because libpng compares a checksum only after it has read the whole
+// chunk.
 #include <png.h>
 #include <zlib.h>
 
@@ -46,8 +46,7 @@ void read_row(png_structp png, png_bytep out) {
 
 void on_warning(png_structp, png_const_charp) {}
 
-// Structures, zlib's window and tables, and two rows before and while they are transformed, of at most eight
-// bytes per pixel.
+// The structures of libpng, the window and tables of zlib, and two rows of at most eight bytes per pixel.
 std::uint64_t png_library_bytes(std::uint64_t width) { return (std::uint64_t{80} << 10) + 2 * 8 * (width + 64); }
 
 std::uint32_t big_endian_u32(ConstBytes bytes, std::size_t at) {
@@ -56,8 +55,8 @@ std::uint32_t big_endian_u32(ConstBytes bytes, std::size_t at) {
   return value;
 }
 
-// Walks the chunks: a file that was cut lacks its IEND, and what makes pixels (capital first letter)
-// must match its checksum. An EXIF block that does not match its checksum is passed over.
+// Walks the chunks. A truncated file has no IEND chunk. Critical chunks (capital first letter) must match their checksums; an
+// EXIF chunk that does not match is ignored.
 Status check_chunks(ConstBytes bytes, int& orientation) {
   std::size_t at = 8;
   orientation = 1;
@@ -101,7 +100,7 @@ class PngCodec final : public ImageCodec {
   }
 
   std::size_t buffer_bytes(const DecodeRequest& request) const override {
-    // A spare row at the end takes what is read and not kept; interlaced images come whole.
+    // An extra row at the end receives rows that are not needed. Interlaced images are decoded as a whole.
     const std::size_t row = row_bytes();
     return (interlaced_ ? std::size_t{png_get_image_height(png_, info_)}
                         : static_cast<std::size_t>(request.region.height) + 1) *
@@ -134,11 +133,11 @@ class PngCodec final : public ImageCodec {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
     png_set_user_limits(png_, static_cast<png_uint_32>(limits_.image_side),
                         static_cast<png_uint_32>(limits_.image_side));
-    // Texts and colour profiles are nobody's pixels, and libpng would decompress them: -1 leaves out all
-    // chunks that pixels do not need, known and unknown ones. check_chunks() has read the eXIf chunk.
+    // libpng would decompress texts and colour profiles, which pixels do not need. -1 ignores all chunks that pixels do not
+    // need, known and unknown ones. check_chunks() has read the eXIf chunk.
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     png_set_chunk_malloc_max(png_, 8u << 20);
-    png_set_crc_action(png_, PNG_CRC_QUIET_USE, PNG_CRC_DEFAULT);  // check_chunks() has done it
+    png_set_crc_action(png_, PNG_CRC_QUIET_USE, PNG_CRC_DEFAULT);  // check_chunks() has checked them
     png_set_read_fn(png_, &input_, read_input);
     png_read_info(png_, info_);
     return true;

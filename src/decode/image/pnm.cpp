@@ -16,14 +16,14 @@ namespace {
 
 std::unexpected<Error> truncated_pnm() { return fail(ErrorCode::kTruncated, "truncated PNM"); }
 
-// Numbers written in decimal, apart by white space and comments.
+// Reads decimal numbers that are separated by white space and comments.
 class PnmText {
  public:
   explicit PnmText(ConstBytes bytes, std::size_t at = 0) : bytes_(bytes), at_(at) {}
 
   std::size_t at() const { return at_; }
 
-  // One white-space letter behind the number is consumed: bytes of pixels follow right there.
+  // Consumes one white-space character after the number, because binary pixels begin right after it.
   Result<std::uint64_t> number() {
     constexpr std::size_t kMaxDigits = 10;
     std::uint64_t value = 0;
@@ -44,7 +44,7 @@ class PnmText {
     return truncated_pnm();
   }
 
-  // One digit, 0 or 1: in a PBM they need not stand apart.
+  // Reads one digit, 0 or 1. In a PBM they need not be separated.
   Result<std::uint64_t> bit() {
     while (at_ < bytes_.size()) {
       const auto letter = std::to_integer<unsigned char>(bytes_[at_++]);
@@ -132,7 +132,7 @@ class PnmCodec final : public ImageCodec {
     return static_cast<std::uint8_t>(std::min(level, 255.0));
   }
 
-  // Samples of one byte are looked up; a bit that is set is black.
+  // Makes the lookup table for samples of one byte. In a PBM, a set bit is black.
   void make_shades() {
     for (unsigned i = 0; i < shades_.size(); ++i) {
       const std::uint8_t level = is_bits_ ? (i == 0 ? 255 : 0) : scaled(i);

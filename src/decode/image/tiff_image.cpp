@@ -1,15 +1,15 @@
-// TIFF images by libtiff: the first page of a file, read by rows or tiles, only those of the region.
+// Decodes the first page of a TIFF file with libtiff, and only the rows or tiles of the region.
 //
-// A lying file is kept from spending memory in two ways: tags may not claim more data than the file holds
-// (libtiff keeps the data of every tag, and many tags can claim the same bytes), and only compressions
-// whose decoders need little memory are read. Volumes and stacks are read elsewhere (tiff.h).
+// Two checks bound the memory that a malicious file can cost: tags may not claim more data than the file has (libtiff keeps the
+// data of every tag, and many tags can claim the same bytes), and only compressions whose decoders need little memory are
+// supported. tiff.h reads volumes and stacks.
 #include "decode/image/image_formats.h"
 
 #ifdef PENSTOCK_WITH_TIFF
 #include <tiffio.h>
 #endif
 
-// Before 4.5, messages went through handlers that the whole process shares.
+// Before 4.5, libtiff reported messages only through handlers that the whole process shares.
 #if defined(PENSTOCK_WITH_TIFF) && TIFFLIB_VERSION >= 20221213
 #define PENSTOCK_READS_TIFF_IMAGES
 
@@ -36,7 +36,7 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kTiffLibraryBytes = 1 << 20;              // tables of the decompressors
-constexpr std::uint64_t kMaxJpegBytes = 100 << 20;           // where libtiff itself gives up
+constexpr std::uint64_t kMaxJpegBytes = 100 << 20;           // the limit of libtiff itself
 constexpr std::size_t kMaxJpegComponents = 10;
 constexpr std::array<std::uint16_t, 9> kCompressionsRead = {
     COMPRESSION_NONE, COMPRESSION_CCITTRLE, COMPRESSION_CCITTFAX3,     COMPRESSION_CCITTFAX4, COMPRESSION_LZW,
@@ -68,8 +68,8 @@ toff_t seek_image(thandle_t handle, toff_t offset, int whence) {
 toff_t size_of_image(thandle_t handle) { return static_cast<MemoryFile*>(handle)->bytes.size(); }
 int close_image(thandle_t) { return 0; }
 
-// libtiff reads compressed data where they lie. It does not write there: the pointer is not const because
-// its interface is also that of writers.
+// Lets libtiff read compressed data in place. It does not write to them; the pointer is not const only because writers use
+// the same interface.
 int map_file(thandle_t handle, void** base, toff_t* size) {
   auto* file = static_cast<MemoryFile*>(handle);
   *base = const_cast<std::byte*>(file->bytes.data());
@@ -95,7 +95,7 @@ struct ImageCloser {
   void operator()(TIFFOpenOptions* options) const { TIFFOpenOptionsFree(options); }
 };
 
-// For TiffReader, which reads objects of stores.
+// Presents bytes in memory as an object of a store, for TiffReader.
 class BorrowedObject final : public Object {
  public:
   explicit BorrowedObject(ConstBytes bytes) : Object({bytes.size(), 0}), bytes_(bytes) {}
@@ -113,8 +113,8 @@ class BorrowedObject final : public Object {
   ConstBytes bytes_;
 };
 
-// Tags that lie over each other make libtiff allocate the same bytes many times. Tags that it cannot read,
-// the palette among them, it leaves out with a warning: the picture would have other colours.
+// Refuses overlapping tags, which would make libtiff allocate the same bytes many times, and tags that libtiff cannot read,
+// which it ignores with a warning: without its palette, a picture would have other colours.
 Status check_directory(ConstBytes encoded) {
   BorrowedObject object(encoded);
   const std::string uri;
@@ -184,7 +184,7 @@ class TiffCodec final : public ImageCodec {
     file_.error[0] = file_.warning[0] = 0;
     for (int plane = 0; plane < pixels_.planes(); ++plane)
       PENSTOCK_CHECK(is_tiled_ ? read_tiles(request, plane, buffer) : read_rows(request, plane, buffer));
-    // libtiff only warns where such data make no sense, and makes up the rest.
+    // For these compressions, libtiff only warns about invalid data and invents the rest.
     if (file_.warning[0] != 0 && (compression_ == COMPRESSION_JPEG || compression_ == COMPRESSION_PACKBITS))
       return fail(ErrorCode::kCorrupt, fmt::format("bad TIFF ({})", file_.warning));
     const Rect& region = request.region;
@@ -211,7 +211,7 @@ class TiffCodec final : public ImageCodec {
     if (!options) return fail(ErrorCode::kNoMemory, "libtiff has no memory");
     TIFFOpenOptionsSetErrorHandlerExtR(options.get(), on_image_error, &file_);
     TIFFOpenOptionsSetWarningHandlerExtR(options.get(), on_image_warning, &file_);
-    // Offsets of strips may be stored in 2 bytes and are kept in 8.
+    // Offsets of strips may have 2 bytes in the file and have 8 in memory.
     TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(),
                                         static_cast<tmsize_t>(4 * file_bytes + kTiffLibraryBytes));
     // "c": strips as they are stored, not cut into smaller ones.
@@ -274,7 +274,7 @@ class TiffCodec final : public ImageCodec {
     return {};
   }
 
-  // What libtiff allocates: a copy of data whose bits are in reverse; coefficients of a progressive JPEG.
+  // Memory that libtiff allocates: a copy of data with reversed bits, and the coefficients of a progressive JPEG.
   std::uint64_t working_bytes(std::size_t file_bytes) const {
     std::uint64_t bytes = kTiffLibraryBytes;
     if (number(TIFFTAG_FILLORDER) != FILLORDER_MSB2LSB) bytes += file_bytes;
@@ -282,8 +282,8 @@ class TiffCodec final : public ImageCodec {
     return bytes;
   }
 
-  // Whether a strip is progressive is not known before it is read. libtiff refuses those whose sampling
-  // factors are not the directory's.
+  // It is unknown before reading whether a strip is progressive. libtiff refuses strips whose sampling factors differ from
+  // those of the directory.
   std::uint64_t jpeg_bytes() const {
     std::array<JpegSampling, kMaxJpegComponents> sampling;
     std::uint16_t across = 1, down = 1;
@@ -295,7 +295,7 @@ class TiffCodec final : public ImageCodec {
                               std::span(sampling).first(components), true);
   }
 
-  // A strip can only be read from its first row on.
+  // A strip can be read only from its first row on.
   Status read_rows(const DecodeRequest& request, int plane, MutableBytes buffer) {
     const Rect& region = request.region;
     std::byte* row = buffer.data() + region_bytes(request);

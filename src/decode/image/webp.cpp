@@ -1,5 +1,5 @@
-// WebP by libwebp. The whole picture is decoded and the region is a view of it: libwebp snaps
-// crops to even columns, and the pixels must be those of a full decode.
+// Decodes WebP with libwebp. The whole picture is decoded, and the region is a view of it, because libwebp moves crops to even
+// columns, and the pixels must equal those of a full decode.
 #include "decode/image/image_formats.h"
 
 #ifdef PENSTOCK_WITH_WEBP
@@ -19,8 +19,8 @@ namespace penstock {
 
 namespace {
 
-// Walks the chunks of an extended file ("VP8X"), the only kind that can have EXIF. As libwebp's demuxer
-// does, it believes an EXIF chunk only where the flags announce one.
+// Walks the chunks of an extended file ("VP8X"), the only kind that can have EXIF. Like libwebp's demuxer, it uses an EXIF
+// chunk only if the flags announce one.
 int webp_orientation(ConstBytes encoded) {
   constexpr std::uint8_t kHasExif = 0x08;
   ByteReader reader(encoded);
@@ -38,7 +38,7 @@ int webp_orientation(ConstBytes encoded) {
   return 1;
 }
 
-// What libwebp allocates: all pixels (of a lossless image, or of lossless alpha), small images of up to three
+// Memory that libwebp allocates: all pixels (of a lossless image, or of lossless alpha), small images of up to three
 // transforms, a few rows, and Huffman codes.
 Result<std::uint64_t> webp_working_bytes(ConstBytes encoded, std::uint32_t width, std::uint32_t height) {
   constexpr std::uint64_t kWebpFixedBytes = 256 << 10;
@@ -52,7 +52,7 @@ Result<std::uint64_t> webp_working_bytes(ConstBytes encoded, std::uint32_t width
   while (reader.left() >= 8) {
     const std::string_view type = reader.take_text(4);
     const auto length = reader.read<std::uint32_t>();
-    // The last chunk may be cut short, which libwebp notices when it decodes.
+    // The last chunk may be truncated, which libwebp notices when it decodes.
     const ConstBytes body = reader.take(std::min<std::size_t>(length, reader.left()));
     if (type == "VP8 ") return bytes + of_alpha;
     const bool is_lossless = type == "VP8L" && body.size() > kLosslessHeaderBytes;

@@ -14,15 +14,15 @@ namespace {
 
 constexpr unsigned kLongestCode = 15;
 constexpr std::uint32_t kLengthCodes = 24, kDistanceCodes = 40;
-constexpr std::uint32_t kFarthest = 1 << 20;  // no copy reaches further back
+constexpr std::uint32_t kMaxDistance = 1 << 20;  // the largest distance of a copy
 constexpr std::uint32_t kMaxGroups = 1 << 16;
 // libwebp's tables of one group, and the group itself. A colour cache adds symbols to one of the five codes.
 constexpr std::uint64_t kGroupBytes = 13 << 10;
 constexpr std::uint64_t kBytesPerCacheSymbol = 8;
-// Above this many groups, libwebp keeps only those that are used.
-constexpr std::uint32_t kGroupsTakenAsTheyAre = 1000;
+// Above this many groups, libwebp keeps only the groups that are used.
+constexpr std::uint32_t kMaxUnfilteredGroups = 1000;
 
-// The lowest bit of each byte comes first. Zeros follow the end; `is_over` says so.
+// Reads bits from the lowest one of each byte on. After the end it returns zeros, and is_over() is true.
 class LowBitsFirst {
  public:
   explicit LowBitsFirst(ConstBytes bytes) : bytes_(bytes) {}
@@ -56,15 +56,15 @@ class HuffmanCode {
     symbols_.clear();
     for (const std::uint8_t length : lengths) ++counts_[length];
     counts_[0] = 0;
-    std::uint32_t room = 1;  // codes of the length that are not yet given away
+    std::uint32_t unused = 1;  // unused codes of this length
     for (unsigned length = 1; length <= kLongestCode; ++length) {
-      room = room * 2;
-      if (counts_[length] > room) return false;
-      room -= counts_[length];
+      unused = unused * 2;
+      if (counts_[length] > unused) return false;
+      unused -= counts_[length];
       for (std::uint32_t symbol = 0; symbol < lengths.size(); ++symbol)
         if (lengths[symbol] == length) symbols_.push_back(symbol);
     }
-    return symbols_.size() == 1 || (room == 0 && !symbols_.empty());
+    return symbols_.size() == 1 || (unused == 0 && !symbols_.empty());
   }
 
   std::uint32_t read(LowBitsFirst& stream) const {
@@ -99,7 +99,7 @@ class LosslessReader {
       used_.emplace();
       PENSTOCK_CHECK(read_small_image(divided(width, precision), divided(height, precision)));
       groups = max_group_ + 1;
-      if (groups > kGroupsTakenAsTheyAre || groups > std::uint64_t{width} * height)
+      if (groups > kMaxUnfilteredGroups || groups > std::uint64_t{width} * height)
         groups = static_cast<std::uint32_t>(used_->count());
     }
     if (stream_.is_over()) return damaged();
@@ -139,7 +139,7 @@ class LosslessReader {
     return bits <= 11 ? Status() : damaged();
   }
 
-  // One that has no groups itself. Its pixels are looked at once `used_` is there.
+  // Reads an image without groups of its own. Its pixels name groups if `used_` is set.
   Status read_small_image(std::uint32_t width, std::uint32_t height) {
     std::uint32_t cache_bits = 0;
     PENSTOCK_CHECK(read_cache_bits(cache_bits));
@@ -148,7 +148,7 @@ class LosslessReader {
     for (std::size_t i = 0; i < symbols.size(); ++i) PENSTOCK_CHECK(read_code(symbols[i], codes_[i]));
     cache_.assign(cache_size, 0);
     const std::uint64_t pixels = std::uint64_t{width} * height;
-    window_.assign(std::min<std::uint64_t>(pixels, kFarthest), 0);
+    window_.assign(std::min<std::uint64_t>(pixels, kMaxDistance), 0);
     for (std::uint64_t at = 0; at < pixels;) {
       if (stream_.is_over()) return damaged();
       if (at % (1 << 16) == 0) PENSTOCK_CHECK(check_decoding_wanted());
@@ -248,7 +248,7 @@ class LosslessReader {
   std::array<HuffmanCode, 5> codes_;
   std::vector<std::uint8_t> lengths_;
   std::vector<std::uint32_t> window_, cache_;
-  std::optional<std::bitset<kMaxGroups>> used_;  // groups, once the image is read that names them
+  std::optional<std::bitset<kMaxGroups>> used_;  // the groups that are used; set while the image that names them is read
   std::uint32_t max_group_ = 0;
 };
 

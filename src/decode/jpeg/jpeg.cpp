@@ -1,12 +1,11 @@
-// JPEG by libjpeg-turbo, decoding only the rows and columns of a region.
+// Decodes JPEG with libjpeg-turbo, and only the rows and columns of a region.
 //
-// The pixels are those of a full decode. Two facts make that so (checked by tests on every
-// subsampling): fancy upsampling looks one column past the region, so one more is asked for on
-// each side; and rows are skipped once, from the top, because skipping again after an odd number
-// of rows is wrong in libjpeg-turbo 2.1.
+// The pixels equal those of a full decode (tests check this for every subsampling), for two reasons. Fancy upsampling uses
+// one column beyond the region, so one more column is decoded on each side. And rows are skipped only once, from the top,
+// because libjpeg-turbo 2.1 makes errors if it skips again after an odd number of rows.
 //
-// A file is refused for everything that makes libjpeg warn. Where the region reaches the last row, that
-// includes what stands between the last block and the end marker.
+// A file is refused if libjpeg warns about anything. If the region includes the last row, that covers data between the last
+// block and the end marker, too.
 #include <csetjmp>
 #include <cstdio>  // jpeglib.h needs FILE
 
@@ -34,10 +33,10 @@ namespace {
 
 constexpr int kRowsAtOnce = 16;
 
-// A scan visits all blocks of its components, even where it has no data for them. An honest file has about
-// ten scans; 32 visits per block are enough for one bit of every coefficient at a time.
+// Bounds the work of a malicious file. A scan visits all blocks of its components, even if it has no data for them. A usual
+// file has about ten scans; 32 visits per block are enough even for one bit per coefficient and scan.
 constexpr std::uint64_t kMaxVisitsPerBlock = 32;
-constexpr std::uint64_t kFreeVisits = 1 << 21;  // the work of a fraction of a second, allowed to any file
+constexpr std::uint64_t kFreeVisits = 1 << 21;  // allowed to any file: the work of a fraction of a second
 
 struct ErrorManager {
   jpeg_error_mgr base;
@@ -45,8 +44,8 @@ struct ErrorManager {
   char message[JMSG_LENGTH_MAX];
   ErrorCode code;
   int scan_limit;
-  int scans;             // begun so far
-  std::uint64_t visits;  // of blocks, by the scans so far
+  int scans;             // number of scans begun so far
+  std::uint64_t visits;  // visits of blocks by the scans so far
 };
 
 ErrorManager* manager_of(j_common_ptr info) { return reinterpret_cast<ErrorManager*>(info->err); }
@@ -57,8 +56,8 @@ ErrorManager* manager_of(j_common_ptr info) { return reinterpret_cast<ErrorManag
   std::longjmp(manager->escape, 1);
 }
 
-// libjpeg only warns where data runs out, is left over or makes no sense, and paints the rest grey. A
-// training loop must not see such pixels, so warnings are errors here.
+// If data is missing, left over or invalid, libjpeg only warns and makes the rest grey. A training loop must not get such
+// pixels, so warnings are errors here.
 void on_message(j_common_ptr info, int level) {
   if (level >= 0) return;
   const int warning = info->err->msg_code;
@@ -92,8 +91,8 @@ void on_progress(j_common_ptr info) {
   std::longjmp(manager->escape, 1);
 }
 
-// Entropy-coded data never holds FF D9 (FF is always stuffed), so its absence means a cut file
-// even where the wanted rows happen to be there. Before the scan, a thumbnail may have its own.
+// Entropy-coded data never contains FF D9, because FF is always stuffed. So a file without it is truncated, even if the wanted
+// rows are complete. The search begins at the scan, because a thumbnail before it may have an end marker of its own.
 bool has_end_marker(ConstBytes encoded) {
   const std::size_t scan = jpeg_scan_offset(encoded);
   for (std::size_t at = encoded.size() - 1; at-- > scan;)
@@ -122,7 +121,7 @@ class JpegCodec final : public ImageCodec {
 
   Result<ImageHeader> open(ConstBytes encoded) override {
     encoded_ = encoded;
-    // Made anew: a file without tables of its own must not be decoded with those of the last one.
+    // The decompressor is made anew, because a file without tables must not be decoded with those of the previous file.
     jpeg_destroy_decompress(&info_);
     create();
     if (!has_end_marker(encoded)) return fail(ErrorCode::kTruncated, "truncated JPEG");
@@ -172,8 +171,8 @@ class JpegCodec final : public ImageCodec {
     JDIMENSION x, width;
   };
 
-  // kDataLeft: our Huffman decoder is done, and bytes stand before the end marker. How many of them are
-  // damage is for libjpeg to say, which does not see a few.
+  // kDataLeft: our Huffman decoder has finished, but there are bytes before the end marker. libjpeg decides whether they are
+  // damage; it tolerates a few.
   enum class Outcome : std::uint8_t { kDone, kFailed, kDataLeft };
 
   void create() {
@@ -243,7 +242,7 @@ class JpegCodec final : public ImageCodec {
     if (is_attached || jpeg_has_multiple_scans(&info_)) {
       if (region.y > 0) jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(region.y));
     } else {
-      // libjpeg would not look up while it skips.
+      // jpeg_skip_scanlines() would not check for interruption.
       while (info_.output_scanline < static_cast<JDIMENSION>(region.y)) jpeg_read_scanlines(&info_, &out, 1);
     }
     for (int row = 0; row < region.height;) {

@@ -12,8 +12,8 @@
 namespace penstock {
 namespace {
 
-// The head of libjpeg's private jpeg_entropy_decoder, unchanged since the first release.
-// jpeg_entropy_decoder_fits() checks that it is so here.
+// The first members of libjpeg's private jpeg_entropy_decoder, which have not changed since the first release.
+// jpeg_entropy_decoder_fits() checks this for the library in use.
 struct EntropyInterface {
   void (*start_pass)(j_decompress_ptr);
   boolean (*decode_mcu)(j_decompress_ptr, JBLOCKROW*);
@@ -21,7 +21,7 @@ struct EntropyInterface {
 
 constexpr unsigned kLargestNumber = 10;  // bits of a coefficient of eight-bit samples
 
-// Where coefficient k of the bit stream stands in a block. A run past the end lands on the last.
+// The index in a block of coefficient k of the bit stream. A run past the end leads to the last coefficient.
 constexpr std::array<std::uint8_t, 64 + 16> kNaturalOrder = {
     0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33,
     40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36,
@@ -55,7 +55,7 @@ void JpegEntropyDecoder::Table::build(const JHUFF_TBL& from) {
   built_from = from;
   is_built = true;
   lookup.fill(0);
-  // libjpeg has refused tables whose codes overflow by now; the bounds below hold even so.
+  // libjpeg has already refused tables whose codes overflow, but the bounds below do not rely on that.
   std::uint32_t code = 0;
   std::size_t index = 0;
   for (unsigned length = 1; length <= 16; ++length) {
@@ -120,7 +120,7 @@ bool JpegEntropyDecoder::finish(jpeg_decompress_struct& info) const {
     if (!self.restart()) warn(info, JWRN_MUST_RESYNC);
     self.until_restart_ = self.restart_interval_ - 1;
   }
-  BitReader reader = self.reader_;  // in registers while it is worked with
+  BitReader reader = self.reader_;  // a copy, which stays in registers
   for (int b = 0; b < info->blocks_in_MCU; ++b) {
     const auto member = static_cast<std::size_t>(info->MCU_membership[b]);
     const jpeg_component_info& component = *info->cur_comp_info[member];
@@ -136,7 +136,7 @@ bool JpegEntropyDecoder::finish(jpeg_decompress_struct& info) const {
   return TRUE;
 }
 
-// Two coefficients a refill: 56 bits hold two of the longest codes and numbers of the look-up.
+// Decodes two coefficients per refill: 56 bits hold two of the longest codes and numbers in the lookup table.
 template <bool kStore>
 [[gnu::always_inline]] inline bool JpegEntropyDecoder::decode_block(BitReader& shared_reader, const Table& dc,
                                                                     const Table& ac, int& last_dc,
@@ -169,8 +169,8 @@ template <bool kStore>
       if (size != 0) [[likely]] {
         k += entry >> 16;
         if constexpr (kStore) {
-          // The number stands in the last `size` of `length` bits; where its top bit is 0 it is
-          // negative, less by 2^size - 1.
+          // The number is in the last `size` of `length` bits. If its top bit is 0, it is negative: smaller by
+          // 2^size - 1.
           const auto mask = static_cast<std::uint32_t>((1u << size) - 1);
           const auto raw = static_cast<std::uint32_t>(reader.bits >> (64 - length)) & mask;
           const std::uint32_t below = mask & ((raw >> (size - 1)) - 1);
@@ -228,9 +228,9 @@ JpegEntropyDecoder::LongSymbol JpegEntropyDecoder::find_long_symbol(BitReader re
   if (end - at >= 8) [[likely]] {
     std::uint64_t word;
     std::memcpy(&word, at, 8);
-    // An FF among the eight bytes (it would be stuffed, or a marker) takes the slow way.
+    // If one of the eight bytes is FF (stuffed, or a marker), the slow path is taken.
     if (((~word - 0x0101010101010101u) & word & 0x8080808080808080u) == 0) [[likely]] {
-      // Bits of a byte that is not counted yet come again, the same, with the next refill.
+      // Bits of a partly counted byte are read again, with the same values, by the next refill.
       bits |= __builtin_bswap64(word) >> count;
       at += (63 - count) >> 3;
       count |= 56;
@@ -250,7 +250,7 @@ JpegEntropyDecoder::BitReader JpegEntropyDecoder::BitReader::refilled_slowly(Bit
       byte = 0xFF;
       reader.at += 2;
     } else {
-      reader.made_up += 8;  // a marker or the end: zeros, which nobody should need
+      reader.made_up += 8;  // a marker or the end: zeros, which a valid file does not use
     }
     reader.bits |= std::uint64_t{byte} << (56 - reader.count);
     reader.count += 8;
@@ -258,7 +258,7 @@ JpegEntropyDecoder::BitReader JpegEntropyDecoder::BitReader::refilled_slowly(Bit
   return reader;
 }
 
-// False where the next marker is not the one that must come now.
+// Returns false if the next marker is not the expected restart marker.
 bool JpegEntropyDecoder::restart() {
   const std::uint8_t* at = reader_.at;
   const bool data_left =
@@ -282,7 +282,7 @@ boolean JpegEntropyDecoder::decode_mcu_with_bmi2(j_decompress_ptr info, JBLOCKRO
   return decode_next_mcu(info, blocks);
 }
 
-// ---- does it fit?
+// ---- check against the libjpeg in use
 
 namespace {
 
@@ -298,7 +298,7 @@ struct TrialErrors {
 constexpr unsigned kTrialSide = 40;
 constexpr std::size_t kTrialBytes = std::size_t{3} * kTrialSide * kTrialSide;
 
-// Functions that setjmp can return to hold nothing with a destructor.
+// No object with a destructor may live in a function that setjmp can return to.
 bool encode_trial(unsigned char* pixels, unsigned char** out, unsigned long* size) {
   jpeg_compress_struct info{};
   TrialErrors errors{};

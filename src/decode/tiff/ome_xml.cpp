@@ -23,7 +23,7 @@ class TagScanner {
 
   bool has_doctype() const { return has_doctype_; }
 
-  // The next start tag; nothing at the end of the text.
+  // Returns the next start tag, or nothing at the end of the text.
   std::optional<XmlTag> next() {
     for (;;) {
       const std::size_t begin = rest_.find('<');
@@ -52,7 +52,7 @@ class TagScanner {
     return true;
   }
 
-  // Up to the '>' that is not within a quoted value.
+  // Reads up to the first '>' that is not within a quoted value.
   std::optional<XmlTag> take_tag() {
     char quote = 0;
     std::size_t end = 1;
@@ -158,7 +158,7 @@ class PixelsReader {
     return {};
   }
 
-  // Pages are in order where each run of planes begins at the page that its indexes count to.
+  // Pages are in order if each run of planes begins at the page that its indexes give.
   Status read_tiff_data(const XmlTag& tag) {
     const auto page = number(tag, "IFD", 0, 0), z = number(tag, "FirstZ", 0, 0), c = number(tag, "FirstC", 0, 0),
                t = number(tag, "FirstT", 0, 0);

@@ -17,7 +17,7 @@
 namespace penstock {
 namespace {
 
-// Before 4.5, messages went through handlers that the whole process shares.
+// Before 4.5, libtiff reported messages only through handlers that the whole process shares.
 #if defined(PENSTOCK_WITH_TIFF) && TIFFLIB_VERSION >= 20221213
 
 bool libtiff_reads(TiffCompression compression) {
@@ -117,13 +117,13 @@ Status decompress_with_libtiff(TiffCompression compression, ConstBytes encoded, 
                                                              seek_file, close_file, size_of_file, nullptr,
                                                              nullptr, options.get()));
   if (!tiff) return fail(ErrorCode::kUnsupported, fmt::format("libtiff cannot read it ({})", file.error));
-  file.warning[0] = 0;  // those were about a directory that lacks what we do not need
-  // Not const for the sake of bits in reverse, of which there are none.
+  file.warning[0] = 0;  // earlier warnings concern the directory that we wrote
+  // libtiff would write to it only to reverse bits, which this directory does not ask for.
   auto* stored = const_cast<std::byte*>(encoded.data());
   const int read = TIFFReadFromUserBuffer(tiff.get(), 0, stored, static_cast<tmsize_t>(encoded.size()),
                                           out.data(), static_cast<tmsize_t>(out.size()));
   if (read == 0) return fail(ErrorCode::kCorrupt, fmt::format("damaged or cut short ({})", file.error));
-  // A run that goes over the end is a warning of libtiff's, and damage all the same.
+  // libtiff only warns about a run past the end, but it is damage.
   if (compression == TiffCompression::kPackBits && file.warning[0] != 0)
     return fail(ErrorCode::kCorrupt, fmt::format("PackBits: {}", file.warning));
   return {};
@@ -138,7 +138,7 @@ Status decompress_with_libtiff(TiffCompression, ConstBytes, MutableBytes) {
 
 #endif
 
-// Deflate and Zstandard; none for others.
+// The codecs for Deflate and Zstandard; none for other compressions.
 std::vector<Codec> codecs_of(TiffCompression compression) {
   if (compression == TiffCompression::kDeflate || compression == TiffCompression::kAdobeDeflate)
     return {ZlibCodec{}};
@@ -150,7 +150,7 @@ std::vector<Codec> codecs_of(TiffCompression compression) {
 
 Result<TiffDecoder> TiffDecoder::make(const TiffLayout& layout) {
   TiffDecoder decoder(layout);
-  // 2 GiB less one byte, with which libtiff and signed numbers are at ease.
+  // The limit of 2 GiB minus one byte suits libtiff and signed numbers.
   if (layout.row_bytes() > INT32_MAX / layout.segment_rows)
     return fail(ErrorCode::kTooLarge,
                 fmt::format("{} of {} rows of {} bytes", layout.tiled ? "tiles" : "strips",
@@ -204,7 +204,7 @@ Status TiffDecoder::decode(std::uint32_t rows, ConstBytes encoded, MutableBytes 
   if (layout_.predictor == 2)
     undo_tiff_differences(out, row_bytes, element_bytes, layout_.samples, layout_.big_endian);
   if (layout_.predictor == 3) {
-    // The decompressors are done with it.
+    // The decompressors no longer use this buffer.
     const auto spare = worker.scratch_.get(worker.first_buffer_, row_bytes);
     if (!spare) return std::unexpected(spare.error());
     undo_tiff_float_differences(out, row_bytes, element_bytes, layout_.samples, *spare);

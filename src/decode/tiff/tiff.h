@@ -1,9 +1,8 @@
 // Decodes the strips and tiles of TIFF files.
 //
-// Deflate and Zstandard are undone by the codecs that chunks of other formats use, which verify
-// checksums; LZW and PackBits by libtiff. libtiff never sees the file: the bytes are given to it as the
-// only strip of a small image whose directory we wrote ourselves, so that of all its code only the
-// decompressors meet data that may lie.
+// Deflate and Zstandard are decoded by the codecs of chunked arrays, which verify checksums; LZW and PackBits by libtiff.
+// libtiff never sees the file: it gets the bytes as the only strip of a small image whose directory we wrote ourselves, so that
+// only its decompressors process untrusted data.
 #pragma once
 
 #include <map>
@@ -16,15 +15,14 @@ namespace penstock {
 // Immutable; thread-safe.
 class TiffDecoder {
  public:
-  // Fails where this build cannot decompress such data.
+  // Fails if this build cannot decompress such data.
   static Result<TiffDecoder> make(const TiffLayout& layout);
 
-  // The elements that decode() gives are not in the byte order of this machine.
+  // Whether the elements that decode() writes have the other byte order than this machine.
   bool swap_bytes() const;
 
-  // From the stored bytes of a strip or tile of `rows` rows (layout.rows_of()) to its elements. `out` has
-  // layout.row_bytes() * rows bytes; whatever decodes to fewer or more is an error, but for LZW,
-  // whose writers may stop late.
+  // Decodes the stored bytes of a strip or tile of `rows` rows (layout.rows_of()). `out` must have layout.row_bytes() * rows
+  // bytes. Fails if the decoded size differs, except that LZW data may be longer, because some writers stop late.
   Status decode(std::uint32_t rows, ConstBytes encoded, MutableBytes out, CodecWorker& worker) const;
 
  private:

@@ -49,7 +49,7 @@ std::optional<std::string_view> line_value(std::string_view text, std::string_vi
   return std::nullopt;
 }
 
-// ImageJ's pages go through channels first, then slices, then frames, unless `order` says otherwise.
+// In ImageJ's files, channels vary fastest, then slices, then frames, unless `order` says otherwise.
 Result<TiffPageAxes> imagej_axes(const TiffDirectories& file, const std::string& uri) {
   TiffPageAxes out;
   out.told_by = "ImageJ's description";
@@ -65,7 +65,7 @@ Result<TiffPageAxes> imagej_axes(const TiffDirectories& file, const std::string&
   auto channels = size("channels");
   for (const auto& part : {frames, slices, channels})
     if (!part) return std::unexpected(part.error());
-  // The samples of RGB pixels are counted as channels by some writers.
+  // Some writers count the samples of RGB pixels as channels.
   if (*channels == file.layout.samples && *frames * *slices == file.pages) channels = 1;
   std::string order = lower_case(line_value(file.description, "order").value_or("czt"));
   std::string sorted = order;
@@ -109,7 +109,7 @@ Result<TiffPageAxes> ome_axes(const TiffDirectories& file, const std::string& ur
   return out;
 }
 
-// tifffile writes {"shape": [30, 2, 512, 512], "axes": "ZCYX"}. Only these two are looked for.
+// tifffile writes {"shape": [30, 2, 512, 512], "axes": "ZCYX"}. Only these two values are read.
 std::optional<std::string_view> json_value(std::string_view text, std::string_view key, char open, char close) {
   const std::size_t found = text.find(fmt::format("\"{}\"", key));
   if (found == std::string_view::npos) return std::nullopt;
@@ -144,7 +144,7 @@ TiffPageAxes shaped_axes(const TiffDirectories& file) {
     if (page_axes == 0 && shape.size() >= axes && (axes == 3 || layout.samples == 1) &&
         std::equal(shape.end() - static_cast<std::ptrdiff_t>(axes), shape.end(), page.begin()))
       page_axes = axes;
-  if (page_axes == 0) return out;  // another reading of the same elements; pages are pages then
+  if (page_axes == 0) return out;  // the shape does not divide into pages, so the file says nothing about page axes
   for (std::size_t i = 0; i + page_axes < shape.size(); ++i)
     out.axes.push_back({has_letters ? letters[i] : 'Q', shape[i]});
   if (out.axes.size() == 1) {

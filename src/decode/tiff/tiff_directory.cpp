@@ -15,10 +15,10 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kMaxPages = 1'000'000;
-constexpr std::uint64_t kMaxSegments = std::uint64_t{1} << 25;  // half a GiB of places
+constexpr std::uint64_t kMaxSegments = std::uint64_t{1} << 25;  // their offsets take half a GiB
 constexpr std::uint64_t kMaxVolumeBytes = std::uint64_t{1} << 62;
 constexpr std::uint64_t kMaxDescriptionBytes = 4 << 20;  // OME-XML has a line for every plane
-constexpr std::uint64_t kFirstDataByte = 8;  // a header stands before it
+constexpr std::uint64_t kFirstDataByte = 8;  // the header comes before it
 
 enum Tag : std::uint16_t {
   kSubfileType = 254,
@@ -130,7 +130,7 @@ class Parser {
     return error(ErrorCode::kUnsupported, std::move(message));
   }
 
-  // Directories that share bytes would let a small file ask for more than it has.
+  // Directories that overlap would let a small file cost more memory than its own size.
   Status take(std::uint64_t bytes) {
     if (bytes > reader_.file_bytes() - directory_bytes_)
       return bad("the TIFF directories are longer than the file");
@@ -179,7 +179,7 @@ class Parser {
   Result<std::uint64_t> number(Tag wanted, std::uint64_t otherwise) {
     return has(wanted) ? reader_.value(tag(wanted), 0) : otherwise;
   }
-  // From 1 to what fits an int64 with room to multiply.
+  // A number from 1 to a limit whose products fit into an int64.
   Result<std::uint32_t> extent(Tag wanted, std::uint64_t otherwise) {
     const auto value = number(wanted, otherwise);
     if (!value) return std::unexpected(value.error());
@@ -187,7 +187,7 @@ class Parser {
       return bad(fmt::format("TIFF tag {} is {}", static_cast<int>(wanted), *value));
     return static_cast<std::uint32_t>(*value);
   }
-  // The same for every sample of a pixel.
+  // A number that must be the same for every sample of a pixel.
   Result<std::uint64_t> common(Tag wanted, std::uint64_t otherwise) {
     const auto value = number(wanted, otherwise);
     if (!value || !has(wanted)) return value;
@@ -275,10 +275,10 @@ class Parser {
     PENSTOCK_CHECK(take(bytes.table_bytes));
     if (*count > kMaxSegments - out_.segments.size())
       return error(ErrorCode::kTooLarge, fmt::format("more than {} strips or tiles", kMaxSegments));
-    // Before memory is taken: are they numbers at all? Then their tables are as long as they say.
+    // Checks, before memory is allocated, that the entries are numbers; then their tables have the stated size.
     PENSTOCK_CHECK(reader_.value(offsets, 0));
     PENSTOCK_CHECK(reader_.value(bytes, 0));
-    // Table after table, since both are read through one window.
+    // One table after the other, because both are read through one window.
     const std::size_t first = out_.segments.size();
     out_.segments.resize(first + *count);
     for (std::uint64_t i = 0; i < *count; ++i) {
@@ -315,14 +315,14 @@ class Parser {
         return wrong(ErrorCode::kTruncated, fmt::format("has not its {} bytes", decoded));
       if (segment.bytes > *whole)
         return wrong(ErrorCode::kCorrupt, fmt::format("has more than its {} bytes", *whole));
-    } else if (segment.bytes > 2 * *whole + 4096) {  // LZW at its worst makes 12 bits of a byte
+    } else if (segment.bytes > 2 * *whole + 4096) {  // in the worst case, LZW writes 12 bits per byte
       return wrong(ErrorCode::kCorrupt, fmt::format("has more bytes than {} could become", *whole));
     }
     return {};
   }
 
-  // ImageJ writes the first directory of a stack and the pages one after another; what says so is its
-  // description. tifffile can do likewise.
+  // ImageJ writes only the first directory of a stack, and then all pages one after another; its description says so.
+  // tifffile can do the same.
   Status unfold_stack(std::uint64_t page_bytes) {
     if (out_.description.contains("\"truncated\": true"))
       return unsupported("a TIFF of tifffile's with one directory for all pages (truncate=True)");
@@ -362,8 +362,8 @@ class Parser {
 
   TiffReader reader_;
   TiffDirectories out_;
-  std::uint64_t at_ = 0;               // the directory that is read
-  std::uint64_t directory_bytes_ = 0;  // of all so far
+  std::uint64_t at_ = 0;               // offset of the current directory
+  std::uint64_t directory_bytes_ = 0;  // size of all directories so far
   std::array<TiffEntry, kTags.size()> entries_;
 };
 

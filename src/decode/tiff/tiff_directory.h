@@ -1,9 +1,7 @@
-// The directories of a TIFF or BigTIFF file: what its pages look like, and where their strips or tiles
-// stand.
+// Reads the directories of a TIFF or BigTIFF file: the layout of its pages, and the offsets of their strips or tiles.
 //
-// The pages of a volume are alike; a file whose pages are not is refused. So are directories that
-// form a loop or lie over each other: together they are no longer than the file, which bounds what
-// a lying file can make us read and keep.
+// A file whose pages differ in layout is refused. So are directories that form a loop or overlap: together they are no longer
+// than the file, which bounds the time and memory that a malicious file can cost.
 #pragma once
 
 #include <string>
@@ -24,10 +22,10 @@ enum class TiffCompression : std::uint16_t {
   kZstd = 50000,
 };
 
-// What all pages have in common.
+// The layout that all pages share.
 struct TiffLayout {
   std::uint32_t width = 0, height = 0;  // of a page
-  std::uint32_t samples = 1;            // of a pixel, next to each other
+  std::uint32_t samples = 1;            // per pixel, interleaved
   DType dtype = DType::kUInt8;
   TiffCompression compression = TiffCompression::kNone;
   std::uint16_t predictor = 1;
@@ -46,20 +44,19 @@ struct TiffLayout {
 };
 
 struct TiffSegment {
-  std::uint64_t offset = 0, bytes = 0;  // 0 bytes: not stored, its elements are 0
+  std::uint64_t offset = 0, bytes = 0;  // 0 bytes: it is not stored, and its elements are 0
 };
 
 struct TiffDirectories {
   TiffLayout layout;
   std::uint64_t pages = 0;
-  std::vector<TiffSegment> segments;  // page after page
+  std::vector<TiffSegment> segments;  // by page, then in the order of the page
   std::string description;            // of the first page; at most its first 4 MiB
 };
 
-// The pages in the order of the file. Reduced copies of pages (thumbnails, levels of a pyramid) and
-// masks are passed over. A stack that ImageJ wrote with one directory for all its pages has all of them
-// here. Every segment lies within the file and has a length that its kind can have. `uri` is for
-// messages.
+// Returns the pages in the order of the file, without reduced copies (thumbnails, levels of a pyramid) and masks. It also
+// returns all pages of a stack that ImageJ wrote with a single directory. Every segment lies within the file and has a
+// plausible length. `uri` appears in errors.
 Result<TiffDirectories> read_tiff_directories(Object& object, const std::string& uri);
 
 }  // namespace penstock

@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-// TIFF's numbers for what samples mean.
+// The photometric interpretations, with TIFF's numbers.
 enum Photometric : std::uint16_t { kWhiteIsZero = 0, kBlackIsZero = 1, kRgb = 2, kPalette = 3, kInk = 5, kYcbcr = 6 };
 
 constexpr std::uint16_t kMaxSamples = 8;
@@ -81,7 +81,7 @@ void TiffPixels::write_row(const std::byte* row, int x, int count, int plane, Pi
   if (has_indices() && step == 1)
     return write_indexed_row(row, bits_, x, count, palette_, format, out);
   const std::ptrdiff_t sample_bytes = bits_ / 8, pixel_bytes = sample_bytes * step;
-  // libtiff gives numbers of 16 bits in the order of this machine; the high byte is the later one.
+  // libtiff returns 16-bit numbers in the byte order of this machine, in which the high byte comes second.
   const std::byte* sample = row + x * pixel_bytes + (sample_bytes - 1);
   if (has_indices()) {
     for (int i = 0; i < count; ++i, sample += pixel_bytes)
@@ -105,7 +105,7 @@ void TiffPixels::finish_row(int count, PixelFormat format, std::byte* out) const
       const unsigned white = 255u - pixel[3];
       for (int c = 0; c < 3; ++c) pixel[c] = light_under_ink(pixel[c], white);
     } else if (is_premultiplied_ && pixel[3] != 255) {
-      // As Pillow has it: what is fully transparent is black.
+      // As in Pillow, a fully transparent pixel is black.
       for (int c = 0; c < 3; ++c)
         pixel[c] = pixel[3] == 0 ? std::uint8_t{0}
                                  : static_cast<std::uint8_t>(std::min(255, 255 * pixel[c] / pixel[3]));

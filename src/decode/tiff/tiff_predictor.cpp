@@ -61,7 +61,7 @@ void undo_tiff_float_differences(MutableBytes rows, std::size_t row_bytes, std::
     std::byte* row = rows.data() + at;
     std::memcpy(spare.data(), row, row_bytes);
     undo_row<std::uint8_t>(spare.data(), row_bytes, samples, false);
-    // The most significant bytes of all elements stand first.
+    // The most significant bytes of all elements come first.
     for (std::size_t byte = 0; byte < element_bytes; ++byte) {
       const std::byte* plane = spare.data() + (element_bytes - 1 - byte) * count;
       for (std::size_t i = 0; i < count; ++i) row[i * element_bytes + byte] = plane[i];

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::uint64_t kWindowBytes = 4 << 10;
 constexpr std::uint64_t kTableWindowBytes = 256 << 10;
-constexpr std::uint64_t kMaxEntries = 65'535;  // what a classic directory can have
+constexpr std::uint64_t kMaxEntries = 65'535;  // the limit of a classic directory
 
-// 0: not a type of TIFF.
+// The size of a value of this type; 0 if TIFF has no such type.
 std::uint64_t size_of_type(std::uint16_t type) {
   constexpr std::uint8_t kSizes[] = {0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8};
   return type < std::size(kSizes) ? kSizes[type] : 0;

@@ -24,7 +24,7 @@ class CachedValues final : public ByteProvider {
 
  private:
   const SampleCache& cache_;
-  const CacheTier::Room allocate_;
+  const CacheTier::Allocate allocate_;
   StageClock& clock_;
   ReadOrigin& origin_;
   ByteProvider& next_;

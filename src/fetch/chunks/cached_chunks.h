@@ -21,7 +21,7 @@ class CachedChunks final : public ChunkProvider {
 
  private:
   const SampleCache& cache_;
-  const CacheTier::Room allocate_;
+  const CacheTier::Allocate allocate_;
   StageClock& clock_;
   ChunkProvider& next_;
   ReadAhead* ahead_ = nullptr;

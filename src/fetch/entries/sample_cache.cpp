@@ -154,11 +154,11 @@ std::vector<ObjectRead> SampleCache::questions(std::uint64_t sample) const {
   return all;
 }
 
-std::optional<SampleCache::Value> SampleCache::find(const Subject& subject, const CacheTier::Room& room,
+std::optional<SampleCache::Value> SampleCache::find(const Subject& subject, const CacheTier::Allocate& allocate,
                                                     CacheCounters& counters, ReadAhead* ahead) const {
   const Clock::time_point began = Clock::now();
   wanted_->note_looked();
-  if (auto hit = cache_->find(subject.key, room)) {
+  if (auto hit = cache_->find(subject.key, allocate)) {
     const ConstBytes entry = hit->found.bytes;
     Value value;
     if (entry.size() >= sizeof(EntryHead)) std::memcpy(&value.head, entry.data(), sizeof(EntryHead));
@@ -181,7 +181,7 @@ std::optional<SampleCache::Value> SampleCache::find(const Subject& subject, cons
 }
 
 Result<bool> SampleCache::add(const Subject& subject, const ObjectVersion& version, std::uint64_t bytes,
-                              const Fill& fill, const CacheTier::Room& room) const {
+                              const Fill& fill, const CacheTier::Allocate& allocate) const {
   // What this loader has read from a server is as it was after the loader was opened. Files are looked at again
   // in each epoch.
   TieredCache::Keeping keeping;
@@ -201,7 +201,7 @@ Result<bool> SampleCache::add(const Subject& subject, const ObjectVersion& versi
     std::memcpy(entry.data(), &head, sizeof(EntryHead));
     return {};
   };
-  auto added = cache_->add(subject.key, sizeof(EntryHead) + bytes, write, room, keeping);
+  auto added = cache_->add(subject.key, sizeof(EntryHead) + bytes, write, allocate, keeping);
   if (added && *added) wanted_->note_added();
   return added;
 }
@@ -214,7 +214,7 @@ void SampleCache::start_epoch(std::uint64_t samples) {
 }
 
 bool SampleCache::wants_pixels(double share, std::uint64_t bytes) const {
-  return admission_.lets_in(share, bytes, cache_->free_bytes());
+  return admission_.admits(share, bytes, cache_->free_bytes());
 }
 
 bool SampleCache::has_sample(std::uint64_t sample) const {
@@ -228,7 +228,7 @@ void SampleCache::expect_sample(std::uint64_t sample) const {
   });
 }
 
-CacheTier::Room cached_value_allocator(Scratch& scratch) {
+CacheTier::Allocate cached_value_allocator(Scratch& scratch) {
   return [&scratch](std::size_t bytes) -> Result<MutableBytes> {
     const auto memory = scratch.get(kScratchCached, bytes);
     if (!memory) return memory;

@@ -57,7 +57,7 @@ class SampleCache {
   };
   // An entry that was made from another version of the object than the present one is not found. Objects on servers are
   // asked for their version through `ahead`, so that cancelling breaks the question off; without it this waits.
-  std::optional<Value> find(const Subject& subject, const CacheTier::Room& room, CacheCounters& counters,
+  std::optional<Value> find(const Subject& subject, const CacheTier::Allocate& allocate, CacheCounters& counters,
                             ReadAhead* ahead) const;
 
   // Removes an entry that does not match its key.
@@ -67,7 +67,7 @@ class SampleCache {
   // the object that the bytes came from. Returns true if the entry was added.
   using Fill = std::function<Status(MutableBytes bytes, EntryHead& head)>;
   Result<bool> add(const Subject& subject, const ObjectVersion& version, std::uint64_t bytes,
-                   const Fill& fill, const CacheTier::Room& room) const;
+                   const Fill& fill, const CacheTier::Allocate& allocate) const;
 
   // Called when an epoch of so many samples begins.
   void start_epoch(std::uint64_t samples);
@@ -139,6 +139,6 @@ inline std::uint64_t cost_since(Clock::time_point began) {
 }
 
 // Allocates scratch of one worker, for an entry that is not in memory, or not yet.
-CacheTier::Room cached_value_allocator(Scratch& scratch);
+CacheTier::Allocate cached_value_allocator(Scratch& scratch);
 
 }  // namespace penstock

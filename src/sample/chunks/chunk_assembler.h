@@ -88,7 +88,7 @@ class ChunkAssembler final : private PotBorrower {
   StageClock& clock_;
   ChunkDecoder decoder_;
   const SampleCache* const decoded_cache_;  // nullptr: no decoded chunks are cached between epochs
-  const CacheTier::Room allocate_cached_;
+  const CacheTier::Allocate allocate_cached_;
   Lookahead* lookahead_ = nullptr;
   OpenOther open_other_;
   const SampleBoxes* boxes_ = nullptr;    // of the sample

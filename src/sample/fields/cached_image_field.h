@@ -19,7 +19,7 @@ class CachedImageField final : public ImageField {
   Result<View> load(const SampleTask& task) override;
   Result<View> decode_and_cache(const SampleTask& task, const Extent& extent, const SampleCache::Subject& subject);
 
-  const CacheTier::Room allocate_;
+  const CacheTier::Allocate allocate_;
   ReadAhead* ahead_ = nullptr;
   std::shared_ptr<const void> entry_;  // keeps the pixels that the cache gave in memory
 };

@@ -1,7 +1,7 @@
-// The inner loops, compiled once for each instruction set and chosen when the program starts.
+// The inner loops of transforms, compiled once per instruction set. The best set is chosen when the program starts.
 //
-// They are plain C++ that the compiler vectorises, without fused multiply-add, so every machine
-// computes the same bits (docs/decisions/0003). Rows do not overlap their outputs.
+// They are plain C++ that the compiler vectorises, without fused multiply-add, so that every machine computes the same bits
+// (docs/decisions/0003). Inputs and outputs must not overlap. All functions are thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct Kernels {
   // (x4) or one (x1); rounded and clamped for uint8.
   void (*blend_columns_x4_u8)(const float* row, const int* first, const float* weights, int taps,
                               std::uint8_t* out, int count);
-  // The same of pixels of three items, to pixels of four; reads one item beyond the last.
+  // The same for pixels of three items; writes pixels of four items. Reads one item beyond the last pixel.
   void (*blend_columns_x3_u8)(const float* row, const int* first, const float* weights, int taps,
                               std::uint8_t* out, int count);
   void (*blend_columns_x4_f32)(const float* row, const int* first, const float* weights, int taps, float* out,
@@ -32,8 +32,8 @@ struct Kernels {
   void (*blend_columns_x1_f32)(const float* row, const int* first, const float* weights, int taps, float* out,
                                int count);
 
-  // One channel of a row of pixels: out[i] = pixels[i * step] * scale + bias. step: 4, 3 or 1, also
-  // backwards.
+  // One channel of a row of pixels: out[i] = pixels[i * step] * scale + bias. `step` is 4, 3 or 1, or the negative of
+  // these.
   void (*channel_to_f32)(const std::uint8_t* pixels, int step, float* out, std::size_t count, float scale,
                          float bias);
   void (*channel_to_f16)(const std::uint8_t* pixels, int step, std::uint16_t* out, std::size_t count,
@@ -42,16 +42,16 @@ struct Kernels {
                           float scale, float bias);
   void (*channel_to_u8)(const std::uint8_t* pixels, int step, std::uint8_t* out, std::size_t count);
 
-  // A row of pixels to three channels side by side. step: 4 or 3, also backwards.
+  // Converts a row of pixels to three interleaved channels. `step` is 4 or 3, or the negative of these.
   void (*pack_rgb_u8)(const std::uint8_t* pixels, int step, std::uint8_t* out, std::size_t count);
-  // And back, to four bytes each; what the fourth are is left open.
+  // The inverse: writes four bytes per pixel. The fourth byte is undefined.
   void (*unpack_rgb_u8)(const std::uint8_t* pixels, std::uint8_t* out, std::size_t count);
   void (*pack_rgb_f32)(const std::uint8_t* pixels, int step, float* out, std::size_t count,
                        const float* scale, const float* bias);
 
-  // Contiguous float32 to float32 (with scale and bias), float16 and bfloat16.
+  // Converts contiguous float32 to float32 (with scale and bias), float16 and bfloat16.
   void (*scale_f32)(const float* in, float* out, std::size_t count, float scale, float bias);
-  // Rows of stored numbers to values: in[i] * scale + bias. Strides in items.
+  // Converts rows of stored numbers to values: in[i] * scale + bias. Strides are in items.
   void (*rows_u8_to_f32)(const std::uint8_t* in, std::ptrdiff_t in_stride, float* out,
                          std::ptrdiff_t out_stride, std::size_t rows, std::size_t count, float scale,
                          float bias);
@@ -61,7 +61,7 @@ struct Kernels {
   void (*rows_i16_to_f32)(const std::int16_t* in, std::ptrdiff_t in_stride, float* out,
                           std::ptrdiff_t out_stride, std::size_t rows, std::size_t count, float scale,
                           float bias);
-  // The same, but `instead` where in[i] is `missing` (or, of floats, no number at all).
+  // The same, but writes `instead` if in[i] equals `missing` (or, for floats, is not a number).
   void (*coded_i16_to_f32)(const std::int16_t* in, float* out, std::size_t count, float scale, float bias,
                            std::int16_t missing, float instead);
   void (*coded_f32_to_f32)(const float* in, float* out, std::size_t count, float scale, float bias,
@@ -70,10 +70,10 @@ struct Kernels {
   void (*f32_to_bf16)(const float* in, std::uint16_t* out, std::size_t count);
 };
 
-// The best set this processor runs.
+// The best set that this processor can run.
 const Kernels& kernels();
 
-// All sets this processor runs, the plainest first: for tests that compare them.
+// All sets that this processor can run, the simplest first, for tests that compare them.
 std::size_t runnable_kernels(const Kernels* (&out)[3]);
 
 }  // namespace penstock

@@ -1,6 +1,6 @@
 // Included by one source file for each instruction set, which defines KERNEL_SET and KERNEL_NAME.
-// Everything is local to the file: no function compiled for one processor may be picked by the
-// linker for another, so nothing from the standard library's headers is called here.
+// Everything is local to the file, and nothing from the headers of the standard library is called: otherwise the linker could
+// choose a function that was compiled for one processor and use it on another.
 #include "transform/kernels/kernels.h"
 
 namespace penstock {
@@ -60,7 +60,7 @@ inline void round_to_bytes(const float* __restrict in, std::uint8_t* __restrict 
   for (int i = 0; i < count; ++i) out[i] = static_cast<std::uint8_t>(static_cast<int>(clamp_byte(in[i])));
 }
 
-// Pixels of kItems floats, of which four are taken: the fourth of three is the next pixel's, and not used.
+// Reads four floats of pixels of kItems floats. With three items, the fourth float belongs to the next pixel and is not used.
 template <int kItems, int kTaps>
 inline void columns_of(const float* row, const int* first, const float* weights, int taps, float* out,
                        int count) {
@@ -97,7 +97,7 @@ void blend_columns_x1_f32(const float* row, const int* first, const float* weigh
   }
 }
 
-// Bytes by way of a short run of floats, which the compiler converts a whole vector at a time.
+// Computes bytes through a short run of floats, which the compiler converts one vector at a time.
 template <int kItems, void (*kBlend)(const float*, const int*, const float*, int, float*, int)>
 void blend_columns_u8(const float* row, const int* first, const float* weights, int taps, std::uint8_t* out,
                       int count) {
@@ -190,7 +190,7 @@ void channel_to_u8(const std::uint8_t* pixels, int step, std::uint8_t* __restric
 
 void pack_rgb_u8(const std::uint8_t* pixels, int step, std::uint8_t* __restrict out, std::size_t count) {
   if (step == 4 && count > 0) {
-    // Four pixels at a time, then one; what is written too much the next ones overwrite.
+    // Four pixels at a time, then one. The next pixels overwrite surplus bytes.
     std::size_t i = 0;
     for (; i + 6 <= count; i += 4) {
       Bytes16 four;
@@ -211,7 +211,7 @@ void pack_rgb_u8(const std::uint8_t* pixels, int step, std::uint8_t* __restrict 
 }
 
 void unpack_rgb_u8(const std::uint8_t* pixels, std::uint8_t* __restrict out, std::size_t count) {
-  // Four bytes at a time; the last pixel has no fourth.
+  // Copies four bytes at a time, except for the last pixel, which has no fourth byte.
   for (std::size_t i = 0; i + 1 < count; ++i) __builtin_memcpy(out + 4 * i, pixels + 3 * i, 4);
   if (count > 0) __builtin_memcpy(out + 4 * (count - 1), pixels + 3 * (count - 1), 3);
 }

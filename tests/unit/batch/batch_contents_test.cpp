@@ -45,12 +45,12 @@ TEST(BatchContents, compaction_closes_every_pattern_of_gaps) {
 struct PadCase {
   SlotLayout layout;
   std::shared_ptr<Ledger> ledger = std::make_shared<Ledger>(1 << 20);
-  std::shared_ptr<VariableMemory> room = std::make_shared<VariableMemory>(ledger, 1 << 20);
+  std::shared_ptr<VariableMemory> memory = std::make_shared<VariableMemory>(ledger, 1 << 20);
   BatchContents contents;
 
   explicit PadCase(std::size_t rank, std::uint64_t samples) : layout({padded_field(rank)}, samples) {
     contents.prepare(layout, samples);
-    room->promote(contents.room);
+    memory->promote(contents.variable);
   }
   static LayoutField padded_field(std::size_t rank) {
     LayoutField out = field("x", DType::kInt16, Shape(rank, -1));
@@ -63,12 +63,12 @@ struct PadCase {
     part.data = std::make_unique<std::byte[]>(part.spec.bytes());
     for (std::size_t i = 0; i < element_count(shape); ++i)
       reinterpret_cast<std::int16_t*>(part.data.get())[i] = static_cast<std::int16_t>(i + 1);
-    ASSERT_EQ(room->take(contents.room, part.spec.bytes() + kBytesPerPart), VariableMemory::Answer::kYes);
+    ASSERT_EQ(memory->take(contents.variable, part.spec.bytes() + kBytesPerPart), VariableMemory::Answer::kYes);
     contents.parts[0][index] = std::move(part);
   }
   std::vector<std::int16_t> values() const {
     const auto* begin = reinterpret_cast<const std::int16_t*>(contents.padded[0].data());
-    return {begin, begin + contents.room.bytes / 2};
+    return {begin, begin + contents.variable.bytes / 2};
   }
 };
 
@@ -76,17 +76,17 @@ TEST(PadParts, makes_one_array_as_large_as_the_largest_sample) {
   PadCase pad(2, 2);
   pad.put(0, {1, 3});
   pad.put(1, {2, 2});
-  ASSERT_EQ(pad_parts(pad.layout, pad.contents, *pad.room, {}, -1), VariableMemory::Answer::kYes);
+  ASSERT_EQ(pad_parts(pad.layout, pad.contents, *pad.memory, {}, -1), VariableMemory::Answer::kYes);
   EXPECT_EQ(pad.contents.padded_shapes[0], (Shape{2, 3}));
   EXPECT_EQ(pad.values(), (std::vector<std::int16_t>{1, 2, 3, -1, -1, -1, 1, 2, -1, 3, 4, -1}));
-  EXPECT_EQ(pad.contents.room.bytes, 24u) << "the parts' own room was given back";
+  EXPECT_EQ(pad.contents.variable.bytes, 24u) << "the memory of the parts was given back";
 }
 
 TEST(PadParts, leaves_out_what_was_skipped_also_from_the_size) {
   PadCase pad(1, 3);
   pad.put(0, {2});
   pad.put(2, {1});
-  ASSERT_EQ(pad_parts(pad.layout, pad.contents, *pad.room, {false, true, false}, 0),
+  ASSERT_EQ(pad_parts(pad.layout, pad.contents, *pad.memory, {false, true, false}, 0),
             VariableMemory::Answer::kYes);
   EXPECT_EQ(pad.values(), (std::vector<std::int16_t>{1, 2, 1, 0}));
 }
@@ -95,10 +95,10 @@ TEST(PadParts, samples_without_elements_and_batches_of_nothing_are_fine) {
   PadCase pad(1, 2);
   pad.put(0, {0});
   pad.put(1, {0});
-  ASSERT_EQ(pad_parts(pad.layout, pad.contents, *pad.room, {}, 0), VariableMemory::Answer::kYes);
+  ASSERT_EQ(pad_parts(pad.layout, pad.contents, *pad.memory, {}, 0), VariableMemory::Answer::kYes);
   EXPECT_EQ(pad.contents.padded_shapes[0], Shape{0});
   PadCase nothing(1, 1);
-  ASSERT_EQ(pad_parts(nothing.layout, nothing.contents, *nothing.room, {true}, 0),
+  ASSERT_EQ(pad_parts(nothing.layout, nothing.contents, *nothing.memory, {true}, 0),
             VariableMemory::Answer::kYes);
 }
 
@@ -106,14 +106,14 @@ TEST(PadParts, extents_that_lie_do_not_wrap_around) {
   PadCase pad(2, 4);
   for (const std::uint64_t i : {0u, 1u}) pad.put(i, {1, 1});
   for (const std::uint64_t i : {2u, 3u}) pad.put(i, {0, std::int64_t{1} << 61});
-  EXPECT_EQ(pad_parts(pad.layout, pad.contents, *pad.room, {}, 0), VariableMemory::Answer::kNever);
+  EXPECT_EQ(pad_parts(pad.layout, pad.contents, *pad.memory, {}, 0), VariableMemory::Answer::kNever);
 }
 
 TEST(PadParts, a_few_long_samples_cannot_blow_up_the_batch) {
   PadCase pad(2, 64);
   for (std::uint64_t i = 0; i < 64; ++i) pad.put(i, i % 2 ? Shape{1, 2000} : Shape{2000, 1});
   const std::uint64_t before = pad.ledger->used();
-  EXPECT_EQ(pad_parts(pad.layout, pad.contents, *pad.room, {}, 0), VariableMemory::Answer::kNever);
+  EXPECT_EQ(pad_parts(pad.layout, pad.contents, *pad.memory, {}, 0), VariableMemory::Answer::kNever);
   EXPECT_EQ(pad.ledger->used(), before);
 }
 

@@ -24,7 +24,7 @@ Epoch run(Admission& admission, std::uint64_t visits, std::uint64_t capacity, bo
     // Now and then one that is much larger.
     const std::uint64_t bytes = i % 10 == 0 ? 2 * kEntry : kEntry;
     const std::uint64_t free = (capacity > epoch.let_in ? capacity - epoch.let_in : 0) * kEntry * 11 / 10;
-    if (!admission.lets_in(share, bytes, free) || epoch.let_in == capacity) continue;
+    if (!admission.admits(share, bytes, free) || epoch.let_in == capacity) continue;
     ++epoch.let_in;
     epoch.mean_share += share;
   }
@@ -56,14 +56,14 @@ TEST(Admission, lets_all_in_from_the_second_epoch_on) {
   Admission admission;
   run(admission, 1000, 100);
   admission.start(1000);
-  for (int i = 0; i < 10; ++i) EXPECT_TRUE(admission.lets_in(0.01, kEntry, 5 * kEntry));
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(admission.admits(0.01, kEntry, 5 * kEntry));
 }
 
 TEST(Admission, copes_with_more_visits_than_were_announced) {
   Admission admission;
   admission.start(3);
-  for (int i = 0; i < 100; ++i) admission.lets_in(0.5, kEntry, kEntry);
-  EXPECT_TRUE(admission.lets_in(0.5, kEntry, 10 * kEntry));
+  for (int i = 0; i < 100; ++i) admission.admits(0.5, kEntry, kEntry);
+  EXPECT_TRUE(admission.admits(0.5, kEntry, 10 * kEntry));
 }
 
 }  // namespace

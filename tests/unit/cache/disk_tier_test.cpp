@@ -70,14 +70,14 @@ class Tier {
           std::ranges::copy(entry, memory.begin());
           return {};
         },
-        room());
+        allocator());
     return added.value();
   }
   bool add(std::uint64_t number) { return add(key_of(number), entry_of(number)) == CacheTier::Added::kYes; }
 
   enum Look { kMiss, kSame, kWrong };
   Look look(const EntryKey& key, const std::vector<std::byte>& entry) {
-    const auto found = tier_->find(key, room());
+    const auto found = tier_->find(key, allocator());
     if (!found) return kMiss;
     return std::ranges::equal(found->bytes, entry) ? kSame : kWrong;
   }
@@ -95,7 +95,7 @@ class Tier {
   }
 
  private:
-  CacheTier::Room room() {
+  CacheTier::Allocate allocator() {
     return [this](std::size_t bytes) -> Result<MutableBytes> {
       memory_.resize(bytes);
       return MutableBytes(memory_);
@@ -187,7 +187,7 @@ TEST(DiskTier, is_full_at_its_capacity_and_says_so_to_each_who_adds) {
   Tier tier(folder.path(), 64 << 10, 100);
   std::uint64_t added = 0;
   while (tier.add(added)) ++added;
-  EXPECT_EQ(tier.add(key_of(added), entry_of(added)), CacheTier::Added::kNoRoom);
+  EXPECT_EQ(tier.add(key_of(added), entry_of(added)), CacheTier::Added::kFull);
   EXPECT_EQ(tier.add(key_of(0), entry_of(0)), CacheTier::Added::kTaken);
   EXPECT_LE(fs::file_size(data_of(folder)), 64u << 10);
   EXPECT_EQ(tier.count(200), static_cast<int>(added));
@@ -199,10 +199,10 @@ TEST(DiskTier, notes_which_entries_were_checked_for_one_process_alone) {
   Tier maker(folder.path()), other(folder.path());
   EXPECT_TRUE(maker.add(1));
   std::vector<std::byte> memory(1000);
-  const auto room = [&](std::size_t bytes) -> Result<MutableBytes> {
+  const auto allocate = [&](std::size_t bytes) -> Result<MutableBytes> {
     return MutableBytes(memory).first(bytes);
   };
-  const auto mark = [&](Tier& tier) { return tier->find(key_of(1), room)->mark; };
+  const auto mark = [&](Tier& tier) { return tier->find(key_of(1), allocate)->mark; };
   EXPECT_EQ(mark(maker).moment(), 0u);
   mark(other).set(7);
   EXPECT_EQ(mark(other).moment(), 7u);
@@ -230,17 +230,17 @@ TEST(DiskTier, what_is_withdrawn_is_gone_for_all_and_may_be_added_again) {
 TEST(DiskTier, an_entry_that_cannot_be_made_leaves_its_place_to_the_next_try) {
   const TemporaryFolder folder;
   Tier tier(folder.path());
-  const auto room = [](std::size_t) -> Result<MutableBytes> { return fail(ErrorCode::kNoMemory, "none"); };
+  const auto allocate = [](std::size_t) -> Result<MutableBytes> { return fail(ErrorCode::kNoMemory, "none"); };
   const auto no = [](MutableBytes) -> Status { return fail(ErrorCode::kCorrupt, "bad sample"); };
   std::vector<std::byte> memory(1000);
-  EXPECT_EQ(tier->add(key_of(1), 500, no, room).value(), CacheTier::Added::kNoRoom);
+  EXPECT_EQ(tier->add(key_of(1), 500, no, allocate).value(), CacheTier::Added::kFull);
   const auto failed =
       tier->add(key_of(1), 500, no, [&](std::size_t bytes) { return MutableBytes(memory).first(bytes); });
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().message, "bad sample");
   EXPECT_FALSE(tier->has(key_of(1)));
   EXPECT_TRUE(tier.add(1));
-  EXPECT_FALSE(tier->find(key_of(1), room)) << "no memory to read it into is a miss";
+  EXPECT_FALSE(tier->find(key_of(1), allocate)) << "no memory to read it into is a miss";
   EXPECT_EQ(tier.look(1), Tier::kSame);
 }
 
@@ -302,11 +302,11 @@ TEST(DiskTier, a_damaged_table_neither_asks_for_memory_nor_makes_the_file_larger
   const std::uint64_t slot = offset_of(read_file(index_of(folder)), key_of(1));
   flip(index_of(folder), slot + 16 + 8 + 1, 0x70);  // an entry of 28 KiB
   std::vector<std::byte> memory(1000);
-  const auto room = [&](std::size_t bytes) -> Result<MutableBytes> {
+  const auto allocate = [&](std::size_t bytes) -> Result<MutableBytes> {
     EXPECT_LE(bytes, memory.size());
     return MutableBytes(memory).first(bytes);
   };
-  EXPECT_FALSE(tier->find(key_of(1), room));
+  EXPECT_FALSE(tier->find(key_of(1), allocate));
   EXPECT_EQ(tier->state().damaged, 1u);
   flip(index_of(folder), slot + 16 + 4, 1);  // 4 GiB behind its place
   EXPECT_FALSE(tier.add(1));
@@ -525,13 +525,13 @@ TEST(DiskTier, threads_and_processes_fill_it_together) {
       for (std::uint64_t t = 0; t < 3; ++t)
         threads.emplace_back([&, t] {
           std::vector<std::byte> memory(1000);
-          const auto room = [&](std::size_t bytes) -> Result<MutableBytes> {
+          const auto allocate = [&](std::size_t bytes) -> Result<MutableBytes> {
             return MutableBytes(memory).first(bytes);
           };
           for (std::uint64_t i = 0; i < 2 * kNumbers; ++i) {
             const std::uint64_t number = mix64(i + t * 1000) % kNumbers;
             const auto entry = entry_of(number);
-            if (const auto found = tier->find(key_of(number), room)) {
+            if (const auto found = tier->find(key_of(number), allocate)) {
               if (!std::ranges::equal(found->bytes, entry)) is_wrong = true;
               if (i % 50 == 0) tier->withdraw(key_of(number));
               continue;
@@ -540,7 +540,7 @@ TEST(DiskTier, threads_and_processes_fill_it_together) {
               std::ranges::copy(entry, to.begin());
               return {};
             };
-            if (!tier->add(key_of(number), entry.size(), fill, room)) is_wrong = true;
+            if (!tier->add(key_of(number), entry.size(), fill, allocate)) is_wrong = true;
           }
         });
     }

@@ -20,7 +20,7 @@ constexpr std::uint64_t kMiB = 1 << 20, kEntries = 50, kBytes = 4000;
 
 EntryKey key(std::uint64_t number) { return {7, number}; }
 
-CacheTier::Room some_room() {
+CacheTier::Allocate some_memory() {
   return [memory = std::make_shared<std::vector<std::byte>>()](std::size_t bytes) -> Result<MutableBytes> {
     memory->resize(bytes);
     return MutableBytes(*memory);
@@ -36,7 +36,7 @@ bool add(CacheTier& tier, std::uint64_t number) {
     std::memcpy(bytes.data(), &head, sizeof head);
     return {};
   };
-  const auto added = tier.add(key(number), kBytes, fill, some_room());
+  const auto added = tier.add(key(number), kBytes, fill, some_memory());
   return added && *added == CacheTier::Added::kYes;
 }
 
@@ -87,8 +87,8 @@ TEST(TierCopy, begins_when_the_last_entry_is_in) {
   EXPECT_TRUE(comes_true([&] { return tiers.disk->state().entries == kEntries; }));
   EXPECT_EQ(copy.copied(), kEntries);
   for (std::uint64_t i = 0; i < kEntries; ++i) {
-    const CacheTier::Room room = some_room();  // holds the bytes that are found
-    const auto found = tiers.disk->find(key(i), room);
+    const CacheTier::Allocate allocate = some_memory();  // holds the bytes that are found
+    const auto found = tiers.disk->find(key(i), allocate);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->bytes.size(), kBytes);
     EXPECT_EQ(found->bytes.back(), static_cast<std::byte>(i));

@@ -22,11 +22,11 @@ constexpr std::uint64_t kMiB = 1 << 20;
 
 EntryKey key(std::uint64_t number) { return {7, number}; }
 
-CacheTier::Room no_room() {
+CacheTier::Allocate no_memory() {
   return [](std::size_t) -> Result<MutableBytes> { return fail(ErrorCode::kNoMemory, "not asked for"); };
 }
 
-CacheTier::Room some_room() {
+CacheTier::Allocate some_memory() {
   return [memory = std::make_shared<std::vector<std::byte>>()](std::size_t bytes) -> Result<MutableBytes> {
     memory->resize(bytes);
     return MutableBytes(*memory);
@@ -41,12 +41,12 @@ CacheTier::Fill filled_with(std::uint64_t number) {
 }
 
 bool add(CacheTier& tier, std::uint64_t number, std::uint64_t bytes) {
-  const auto added = tier.add(key(number), bytes, filled_with(number), some_room());
+  const auto added = tier.add(key(number), bytes, filled_with(number), some_memory());
   return added && *added == CacheTier::Added::kYes;
 }
 
 bool holds(CacheTier& tier, std::uint64_t number, std::uint64_t bytes) {
-  const auto found = tier.find(key(number), no_room());
+  const auto found = tier.find(key(number), no_memory());
   if (!found || found->bytes.size() != bytes) return false;
   return std::ranges::all_of(found->bytes, [&](std::byte b) { return b == static_cast<std::byte>(number); });
 }
@@ -85,12 +85,12 @@ TEST(RamTier, is_one_for_all_who_give_the_same_name) {
   ASSERT_TRUE(add(*first, 1, 1000));
   auto second = *open_ram_tier(options);
   EXPECT_TRUE(holds(*second, 1, 1000));
-  const auto found = second->find(key(1), no_room());
-  first->find(key(1), no_room())->mark.set(5);
+  const auto found = second->find(key(1), no_memory());
+  first->find(key(1), no_memory())->mark.set(5);
   EXPECT_EQ(found->mark.moment(), 0u) << "what the one has compared, the other has not";
   EXPECT_EQ(first->agree(77, 2), 2u);
   EXPECT_EQ(second->agree(77, 1), 2u) << "the first one's word";
-  const auto taken = second->add(key(1), 1000, filled_with(1), some_room());
+  const auto taken = second->add(key(1), 1000, filled_with(1), some_memory());
   EXPECT_EQ(*taken, CacheTier::Added::kTaken);
   first.reset();
   EXPECT_TRUE(holds(*second, 1, 1000));
@@ -112,7 +112,7 @@ TEST(RamTier, of_several_files_is_one_tier) {
   for (std::uint64_t i = 0; i < 100; ++i) {
     EXPECT_EQ(holds(*first, i, kEntry), holds(*second, i, kEntry)) << i;
     EXPECT_EQ(first->has(key(i)), holds(*first, i, kEntry)) << i;
-    EXPECT_EQ(*second->add(key(i), kEntry, filled_with(i), some_room()) == CacheTier::Added::kTaken,
+    EXPECT_EQ(*second->add(key(i), kEntry, filled_with(i), some_memory()) == CacheTier::Added::kTaken,
               first->has(key(i)));
   }
   const TierState state = second->state();
@@ -204,7 +204,7 @@ TEST(RamTier, keeps_the_room_of_what_could_not_be_made) {
   const TemporaryFolder folder;
   auto tier = *open_ram_tier({"a", 4 * kMiB, 100, 1, 1, nullptr, folder.path()});
   const auto fails = [](MutableBytes) -> Status { return fail(ErrorCode::kCorrupt, "bad picture"); };
-  const auto added = tier->add(key(1), kMiB, fails, some_room());
+  const auto added = tier->add(key(1), kMiB, fails, some_memory());
   ASSERT_FALSE(added);
   EXPECT_EQ(added.error().message, "bad picture");
   const std::uint64_t used = tier->state().used_bytes;
@@ -218,7 +218,7 @@ TEST(RamTier, keeps_the_room_of_what_could_not_be_made) {
 TEST(RamTier, has_no_room_where_there_is_none_to_make_the_entry_in) {
   const TemporaryFolder folder;
   auto tier = *open_ram_tier({"a", 4 * kMiB, 100, 1, 1, nullptr, folder.path()});
-  EXPECT_EQ(*tier->add(key(1), 1000, filled_with(1), no_room()), CacheTier::Added::kNoRoom);
+  EXPECT_EQ(*tier->add(key(1), 1000, filled_with(1), no_memory()), CacheTier::Added::kFull);
   EXPECT_FALSE(tier->has(key(1)));
   EXPECT_TRUE(add(*tier, 1, 1000));
 }
@@ -226,7 +226,7 @@ TEST(RamTier, has_no_room_where_there_is_none_to_make_the_entry_in) {
 TEST(LruTier, throws_out_what_was_unused_longest) {
   const auto tier = make_lru_tier(3000);
   for (std::uint64_t i = 0; i < 3; ++i) EXPECT_TRUE(add(*tier, i, 1000));
-  const auto held = tier->find(key(0), no_room());
+  const auto held = tier->find(key(0), no_memory());
   EXPECT_TRUE(add(*tier, 3, 1000));
   EXPECT_TRUE(holds(*tier, 0, 1000));
   EXPECT_FALSE(tier->has(key(1)));
@@ -253,10 +253,10 @@ TEST(TieredCache, wants_a_size_and_makes_its_tiers_for_the_first_who_uses_it) {
   ASSERT_TRUE(cache->prepare({identity, 10, 10, 100, 1}));
   ASSERT_TRUE(cache->prepare({identity + 1, 20, 20, 100, 1}));
   ASSERT_EQ(cache->tiers().size(), 1u);
-  EXPECT_TRUE(*cache->add(key(1), 100, filled_with(1), some_room(), {}));
-  EXPECT_FALSE(*cache->add(key(1), 100, filled_with(1), some_room(), {}));
+  EXPECT_TRUE(*cache->add(key(1), 100, filled_with(1), some_memory(), {}));
+  EXPECT_FALSE(*cache->add(key(1), 100, filled_with(1), some_memory(), {}));
   EXPECT_TRUE(cache->has(key(1)));
-  EXPECT_EQ(cache->find(key(1), no_room())->tier, 0u);
+  EXPECT_EQ(cache->find(key(1), no_memory())->tier, 0u);
   cache->withdraw(key(1));
   EXPECT_FALSE(cache->has(key(1)));
 }

@@ -40,7 +40,7 @@ std::uint64_t length_of(const EntryKey& key) { return 1 + mix64(key.low) % 2000;
 class SharedTable {
  public:
   explicit SharedTable(const std::string& path, std::uint64_t entries = kEntries,
-                       std::uint64_t capacity = kCapacity, bool reuses_room = false) {
+                       std::uint64_t capacity = kCapacity, bool reuses_space = false) {
     const std::uint64_t bytes = EntryTable::bytes_for(entries);
     auto file = SharedFile::attach(path, bytes + capacity, true, [&](const SharedFile& fresh) -> Status {
       PENSTOCK_CHECK(fresh.make_empty(bytes));
@@ -49,13 +49,13 @@ class SharedTable {
     });
     if (!file) throw std::runtime_error(file.error().describe());
     file_ = std::move(*file);
-    table_.emplace(file_->bytes().first(bytes), EntryTable::Ways{reuses_room});
+    table_.emplace(file_->bytes().first(bytes), EntryTable::Options{reuses_space});
     area_ = file_->bytes().data() + bytes;
     area_offset_ = bytes;
   }
 
   EntryTable& table() { return *table_; }
-  const std::byte* at(const EntryPlace& place) const { return area_ + place.offset; }
+  const std::byte* at(const EntryLocation& place) const { return area_ + place.offset; }
 
   bool add(const EntryKey& key) {
     const auto claim = table_->claim(key, length_of(key), [](auto, auto) { return true; });
@@ -116,8 +116,8 @@ TEST(EntryTable, a_full_table_says_so_and_a_taken_entry_too) {
   const auto claim = shared.table().claim({1, 1}, 4000, yes);
   ASSERT_TRUE(claim);
   EXPECT_EQ(shared.table().claim({1, 1}, 4000, yes).error(), EntryTable::Refusal::kTaken);
-  EXPECT_EQ(shared.table().claim({1, 2}, 100, yes).error(), EntryTable::Refusal::kNoRoom);
-  EXPECT_EQ(shared.table().claim({1, 3}, UINT64_MAX - 10, yes).error(), EntryTable::Refusal::kNoRoom);
+  EXPECT_EQ(shared.table().claim({1, 2}, 100, yes).error(), EntryTable::Refusal::kFull);
+  EXPECT_EQ(shared.table().claim({1, 3}, UINT64_MAX - 10, yes).error(), EntryTable::Refusal::kFull);
   EXPECT_TRUE(shared.table().claim({1, 4}, 60, yes));
 }
 
@@ -146,7 +146,7 @@ TEST(EntryTable, no_room_is_used_that_the_system_does_not_give) {
   const TemporaryFolder folder;
   SharedTable shared(folder / "t");
   const auto no = [](auto, auto) { return false; };
-  EXPECT_EQ(shared.table().claim({1, 1}, 100, no).error(), EntryTable::Refusal::kNoRoom);
+  EXPECT_EQ(shared.table().claim({1, 1}, 100, no).error(), EntryTable::Refusal::kFull);
   EXPECT_EQ(shared.table().used_bytes(), 0u);
   EXPECT_TRUE(shared.add({1, 1}));
 }
@@ -239,7 +239,7 @@ TEST(EntryTable, processes_that_are_killed_leave_a_valid_table) {
   EXPECT_LE(mine.table().used_bytes() - bytes, 60u * 2048) << "at most one entry is lost with each";
 }
 
-constexpr std::uint64_t kSlab = EntryTable::Ways{}.slab_bytes;
+constexpr std::uint64_t kSlab = EntryTable::Options{}.slab_bytes;
 
 // Claims an entry that begins a new slab and does something while it has the table's lock.
 void claim_and(EntryTable& table, std::uint64_t number, const std::function<void()>& inside) {
