@@ -20,8 +20,8 @@ struct BadRow {
 std::vector<BadRow> rows_of(const Source& source, const std::vector<BadValue>& bad);
 std::vector<BadRow> rows_of(const std::vector<Error>& shards);
 
-// Returns one line for each of the first `limit` rows, and a line that says how many more there are and, with `hint`, which
-// command lists them.
+// Returns one line for each of the first `limit` rows, and a line that says how many more there are and, with
+// `hint`, which command lists them.
 std::string bad_table(const std::vector<BadRow>& rows, std::uint64_t limit, std::string_view hint);
 
 nlohmann::ordered_json to_json(const std::vector<BadRow>& rows);

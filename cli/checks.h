@@ -1,5 +1,5 @@
-// Checks of option values. Their messages say what is expected, and they keep --help readable, whereas CLI11's own checks
-// print their range into the name of the option.
+// Checks of option values. Their messages say what is expected, and they keep --help readable, whereas
+// CLI11's own checks print their range into the name of the option.
 #pragma once
 
 #include <CLI/CLI.hpp>

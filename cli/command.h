@@ -1,5 +1,5 @@
-// A command of the command line: the options that it adds to the app, and the function that runs once they are parsed. If
-// the function fails, main() prints the error in one line.
+// A command of the command line: the options that it adds to the app, and the function that runs once they
+// are parsed. If the function fails, main() prints the error in one line.
 #pragma once
 
 #include <CLI/CLI.hpp>

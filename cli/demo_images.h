@@ -1,4 +1,5 @@
-// The data set of the demo: painted JPEGs in ten class folders. They are made once and used again by later runs.
+// The data set of the demo: painted JPEGs in ten class folders. They are made once and used again by later
+// runs.
 #pragma once
 
 #include <cstdint>

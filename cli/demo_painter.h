@@ -1,8 +1,8 @@
 // Paints pictures for the demo that take a decoder as long as photographs do.
 //
-// Why: nothing has to be downloaded. The spectrum of a picture decides how large a JPEG is and how fast it decodes.
-// Photographs have about the same contrast in every octave. So do these pictures, and they have gradients, objects with
-// edges, and grain.
+// Why: nothing has to be downloaded. The spectrum of a picture decides how large a JPEG is and how fast it
+// decodes. Photographs have about the same contrast in every octave. So do these pictures, and they have
+// gradients, objects with edges, and grain.
 #pragma once
 
 #include <cstddef>

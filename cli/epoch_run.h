@@ -21,8 +21,8 @@ struct EpochRequest {
 
 struct EpochRun {
   std::uint64_t samples = 0, batches = 0, bytes = 0;
-  // Time from start_epoch() until the last batch has been used. It includes the latency of the first batch and the sleep
-  // after the last one.
+  // Time from start_epoch() until the last batch has been used. It includes the latency of the first batch
+  // and the sleep after the last one.
   double seconds = 0;
   double first_batch_seconds = 0;
   double cpu_seconds = 0;

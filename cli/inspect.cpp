@@ -141,8 +141,8 @@ void count(Sighting& sighting, const FieldInfo& field, const SeenField& seen) {
   count_shape(sighting.shapes, {field.name, std::move(spec), 1});
 }
 
-// Returns evenly spaced samples; for compressed shards the first ones, because reaching the others would decompress
-// everything before them.
+// Returns evenly spaced samples; for compressed shards the first ones, because reaching the others would
+// decompress everything before them.
 std::vector<std::uint64_t> samples_to_read(const Source& source) {
   std::uint64_t count = std::min(source.size(), kSampled);
   if (!source.storage().arrays.empty()) {
@@ -240,7 +240,8 @@ void print_classes(const std::vector<ClassCount>& classes) {
                with_commas(smallest->samples), largest->name, with_commas(largest->samples));
 }
 
-// Returns "300..512 x 337..539 x 3 uint8", for more shapes than can be listed; nothing if their types or ranks differ.
+// Returns "300..512 x 337..539 x 3 uint8", for more shapes than can be listed; nothing if their types or
+// ranks differ.
 std::string describe_range(const std::vector<ShapeCount>& shapes) {
   const ArraySpec& first = shapes.front().spec;
   Shape low = first.shape, high = first.shape;

@@ -1,5 +1,5 @@
-// The command line: runs the chosen command and turns every error into one line and an exit code. 0: success, 1: the data
-// or the run failed, 2: wrong usage.
+// The command line: runs the chosen command and turns every error into one line and an exit code. 0: success,
+// 1: the data or the run failed, 2: wrong usage.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -26,8 +26,8 @@ struct Opening {
   std::vector<Error> bad_shards;
 };
 
-// Opens a Zarr store. If it is not Zarr, the general open function gives the better error: it says which kind of source it is,
-// or which existing name is similar.
+// Opens a Zarr store. If it is not Zarr, the general open function gives the better error: it says which kind
+// of source it is, or which existing name is similar.
 Result<SourcePtr> look_at_zarr(const SourceOption& option, const OpenOptions& otherwise, MissingChunk missing) {
   auto options = to_options(option.zarr);
   if (!options) return std::unexpected(options.error());
@@ -116,7 +116,8 @@ void add_source_option(CLI::App& app, SourceOption& option) {
   app.add_option("--kind", option.kind, fmt::format("{}; default: found out", fmt::join(kinds, ", ")))
       ->type_name("KIND")
       ->check(one_of(kinds));
-  // A header that comes from the environment is not visible in the list of processes, which every user can read.
+  // A header that comes from the environment is not visible in the list of processes, which every user can
+  // read.
   app.add_option("--header", option.headers,
                  "\"Authorization: Bearer ...\" for the server of a URL; again for more. Also read from "
                  "PENSTOCK_HTTP_HEADER")

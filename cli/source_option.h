@@ -23,7 +23,8 @@ struct SourceOption {
   PatchOption patch;
 };
 
-// Adds the URI, further stores, --kind, and the options of Zarr and of patches of volumes. `option` must outlive the parse.
+// Adds the URI, further stores, --kind, and the options of Zarr and of patches of volumes. `option` must
+// outlive the parse.
 void add_source_option(CLI::App& app, SourceOption& option);
 
 // Adds --threads; 0 means all usable cores.
@@ -35,13 +36,14 @@ enum class Index : unsigned char {
   kCompared,  // make a new index, and report the objects that have disappeared since an earlier run
 };
 
-// Opens the source. Prints warnings to stderr, one line each, and shows progress there. With `bad_shards`, the errors of
-// damaged shards are added to it, and their readable samples are used. `missing` applies if --missing is not given.
+// Opens the source. Prints warnings to stderr, one line each, and shows progress there. With `bad_shards`,
+// the errors of damaged shards are added to it, and their readable samples are used. `missing` applies if
+// --missing is not given.
 Result<SourcePtr> open(const SourceOption& option, Index index, std::vector<Error>* bad_shards = nullptr,
                        MissingChunk missing = MissingChunk::kFillIfGone);
 
-// For commands that visit all samples: turns a source of random patches into a list of the patches of the first epoch with
-// seed 0. Other sources are returned unchanged.
+// For commands that visit all samples: turns a source of random patches into a list of the patches of the
+// first epoch with seed 0. Other sources are returned unchanged.
 Result<SourcePtr> with_list_of_samples(SourcePtr source);
 
 }  // namespace penstock::cli

@@ -26,8 +26,8 @@ struct ZarrOption {
 // `option` must outlive the parse.
 void add_zarr_option(CLI::App& app, ZarrOption& option);
 
-// A selection by coordinate. "lat=30:60" is a range that includes both ends, "lat=30:60:2" every second entry of it,
-// "level=500,850" a list and "level=500" one value. Dates are allowed: "time=2019-01:2019-06".
+// A selection by coordinate. "lat=30:60" is a range that includes both ends, "lat=30:60:2" every second entry
+// of it, "level=500,850" a list and "level=500" one value. Dates are allowed: "time=2019-01:2019-06".
 struct NamedSelection {
   std::string dimension;
   Selection selection;

@@ -1,5 +1,5 @@
-// Describes an array: element type and shape. Names and layouts are NumPy's. All types here are plain values, and the
-// functions may be called from any thread.
+// Describes an array: element type and shape. Names and layouts are NumPy's. All types here are plain values,
+// and the functions may be called from any thread.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// The cache keeps samples between epochs, in memory that the processes of a node share and optionally on disk.
+// The cache keeps samples between epochs, in memory that the processes of a node share and optionally on
+// disk.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ namespace penstock {
 //   kAuto     the form that saves more seconds within the given memory; the loader measures both
 enum class CacheForm : std::uint8_t { kAuto, kEncoded, kDecoded };
 
-// kKeep never evicts an entry. kLru evicts the least recently used one; it exists only for comparison and works only
-// in memory.
+// kKeep never evicts an entry. kLru evicts the least recently used one; it exists only for comparison and
+// works only in memory.
 enum class CachePolicy : std::uint8_t { kKeep, kLru };
 
 struct CacheOptions {
@@ -26,10 +27,10 @@ struct CacheOptions {
   std::string disk_folder;       // made if it does not exist; needs disk_bytes
   std::uint64_t disk_bytes = 0;  // 0: no tier on disk
   CachePolicy policy = CachePolicy::kKeep;
-  // If true, the cache checks, before it uses an entry, that the object that the entry was made from has not changed:
-  // a file once per epoch (one stat), an object on a server once per loader (one request without a body), unless the
-  // index that the loader opened with already tells its version. If false, entries are used unchecked, which is only
-  // right for data that never change.
+  // If true, the cache checks, before it uses an entry, that the object that the entry was made from has not
+  // changed: a file once per epoch (one stat), an object on a server once per loader (one request without a
+  // body), unless the index that the loader opened with already tells its version. If false, entries are used
+  // unchecked, which is only right for data that never change.
   bool revalidate = true;
   std::function<void(const std::string&)> warn;  // receives warnings, from any thread; may be empty
 };
@@ -45,14 +46,14 @@ struct TierState {
   std::uint64_t lock_timeouts = 0;
 };
 
-// A Cache serves one or more loaders. It never evicts: an entry that was admitted stays. An epoch visits every sample
-// once, so no policy can hit more often than cache size / data size, and eviction would only cost work
-// (docs/decisions has the proof).
+// A Cache serves one or more loaders. It never evicts: an entry that was admitted stays. An epoch visits
+// every sample once, so no policy can hit more often than cache size / data size, and eviction would only
+// cost work (docs/decisions has the proof).
 //
-// Thread-safe. Several loaders may share one Cache at the same time; the shared_ptr in LoaderOptions keeps it alive
-// as long as they need it. Its memory is freed with the last process that uses it; the folder on disk stays. open()
-// fails with kInvalidArgument if the options make no sense. A tier that is full or failing is not an error: lookups
-// miss, `warn` is told why, and tiers() shows it.
+// Thread-safe. Several loaders may share one Cache at the same time; the shared_ptr in LoaderOptions keeps it
+// alive as long as they need it. Its memory is freed with the last process that uses it; the folder on disk
+// stays. open() fails with kInvalidArgument if the options make no sense. A tier that is full or failing is
+// not an error: lookups miss, `warn` is told why, and tiers() shows it.
 //
 //   auto cache = Cache::open({.ram_bytes = 8ull << 30, .disk_folder = "/scratch/cache", .disk_bytes = 200ull << 30});
 //   if (!cache) return report(cache.error());
@@ -80,8 +81,8 @@ struct DiskCache {
 
 // Fails with kNotFound if the folder holds no cache. Thread-safe.
 Result<DiskCache> describe_disk_cache(const std::string& folder);
-// Removes the files of the cache and leaves all other files alone. Fails with kNotFound if the folder holds no cache,
-// and with kNoAccess if a process uses it. Thread-safe.
+// Removes the files of the cache and leaves all other files alone. Fails with kNotFound if the folder holds
+// no cache, and with kNoAccess if a process uses it. Thread-safe.
 Status remove_disk_cache(const std::string& folder);
 
 }  // namespace penstock

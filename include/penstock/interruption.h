@@ -1,8 +1,8 @@
 // Cancels slow work, for instance when the user presses Ctrl-C while a source is being opened.
 //
-// Functions that may take long check the Interruption of their thread at least ten times per second and then return
-// kStopped. The Interruption belongs to the thread, so that it need not be passed through every function that reads. A
-// function that starts threads installs its own Interruption in them with a Scope.
+// Functions that may take long check the Interruption of their thread at least ten times per second and then
+// return kStopped. The Interruption belongs to the thread, so that it need not be passed through every
+// function that reads. A function that starts threads installs its own Interruption in them with a Scope.
 //
 //   Interruption interruption([] { return user_pressed_ctrl_c(); });
 //   const Interruption::Scope scope(&interruption, true);
@@ -19,8 +19,8 @@
 
 namespace penstock {
 
-// The caller owns it, and it must outlive every Scope that names it. Any thread may call request(); a request cannot be
-// withdrawn.
+// The caller owns it, and it must outlive every Scope that names it. Any thread may call request(); a request
+// cannot be withdrawn.
 class Interruption {
   struct Slot {
     Interruption* interruption = nullptr;
@@ -32,8 +32,9 @@ class Interruption {
 
   // Only request() interrupts.
   Interruption() = default;
-  // `asked` returns true once the work is to stop. Only the thread whose Scope has `asks` set calls it, and at most once
-  // per kAskEvery, because it may be slow (it may take Python's interpreter lock) and loops check often.
+  // `asked` returns true once the work is to stop. Only the thread whose Scope has `asks` set calls it, and
+  // at most once per kAskEvery, because it may be slow (it may take Python's interpreter lock) and loops
+  // check often.
   explicit Interruption(std::function<bool()> asked) : asked_(std::move(asked)) {}
   Interruption(const Interruption&) = delete;
 
@@ -48,7 +49,8 @@ class Interruption {
     return mine.interruption->requested_.load(std::memory_order_relaxed);
   }
 
-  // Makes `interruption` that of the current thread for the lifetime of the Scope, then restores the former one.
+  // Makes `interruption` that of the current thread for the lifetime of the Scope, then restores the former
+  // one.
   class Scope {
    public:
     explicit Scope(Interruption* interruption, bool asks = false)
@@ -98,9 +100,9 @@ class InterruptionCheck {
   std::uint32_t steps_ = 0;
 };
 
-// Waits until `is_done` returns true; `is_done` is called under the mutex of `lock`. If this thread is interrupted
-// before, `give_up` is called once, without the lock; it is expected to make the awaited work end soon, for which the
-// function then still waits.
+// Waits until `is_done` returns true; `is_done` is called under the mutex of `lock`. If this thread is
+// interrupted before, `give_up` is called once, without the lock; it is expected to make the awaited work end
+// soon, for which the function then still waits.
 template <typename Lock, typename Condition, typename IsDone, typename GiveUp>
 void wait_interruptibly(Condition& condition, Lock& lock, IsDone is_done, GiveUp give_up) {
   bool has_given_up = Interruption::current() == nullptr;

@@ -1,5 +1,5 @@
-// The loader makes batches of training samples from a source: in a reproducible order, ahead of the training step, and
-// within a memory budget.
+// The loader makes batches of training samples from a source: in a reproducible order, ahead of the training
+// step, and within a memory budget.
 #pragma once
 
 #include <chrono>
@@ -20,15 +20,16 @@
 
 namespace penstock {
 
-// kOff keeps the order of the source. kFull permutes all samples. kWindow permutes storage units (shards, chunks), then
-// samples within windows of units, which reads each unit once. kAuto is kWindow if samples share storage units,
-// else kFull.
+// kOff keeps the order of the source. kFull permutes all samples. kWindow permutes storage units (shards,
+// chunks), then samples within windows of units, which reads each unit once. kAuto is kWindow if samples
+// share storage units, else kFull.
 enum class ShuffleMode : std::uint8_t { kOff, kAuto, kFull, kWindow };
-// The policy for bad samples: end the epoch with an error, leave the sample out, or deliver another one instead.
+// The policy for bad samples: end the epoch with an error, leave the sample out, or deliver another one
+// instead.
 enum class OnError : std::uint8_t { kRaise, kSkip, kReplace };
-// What becomes of fields whose shape varies between samples. kStack: a sample of another shape is an error. kPad: samples
-// are padded to the largest of the batch. kList: each sample is delivered as an array of its own. Fields of one shape
-// are always stacked.
+// What becomes of fields whose shape varies between samples. kStack: a sample of another shape is an error.
+// kPad: samples are padded to the largest of the batch. kList: each sample is delivered as an array of its
+// own. Fields of one shape are always stacked.
 enum class Collate : std::uint8_t { kStack, kPad, kList };
 enum class BatchLayout : std::uint8_t { kNchw, kNhwc };
 
@@ -41,8 +42,8 @@ struct LoaderOptions {
 
   ShuffleMode shuffle = ShuffleMode::kOff;
   std::uint64_t shuffle_window = 0;  // storage units per window; 0: what the source suggests, else 16
-  // At most one of the two. `sampler` lists the samples of an epoch; `weights` has one weight per sample, by which
-  // samples are drawn with replacement.
+  // At most one of the two. `sampler` lists the samples of an epoch; `weights` has one weight per sample, by
+  // which samples are drawn with replacement.
   std::shared_ptr<const std::vector<std::uint64_t>> sampler;
   std::shared_ptr<const std::vector<double>> weights;
   std::uint64_t seed = 0;
@@ -53,8 +54,8 @@ struct LoaderOptions {
   unsigned threads = 0;  // 0: the cores that affinity and cgroup allow, divided by local_ranks
   std::uint32_t local_ranks = 1;
   std::uint64_t prefetch = 0;  // batches that are made ahead; 0: as many as the memory budget allows
-  // Upper bound for everything that the loader holds, the cache's memory included. 0: a quarter of the free memory
-  // divided by local_ranks, in addition to the cache.
+  // Upper bound for everything that the loader holds, the cache's memory included. 0: a quarter of the free
+  // memory divided by local_ranks, in addition to the cache.
   std::uint64_t memory_bytes = 0;
   std::shared_ptr<Cache> cache;  // may be shared with other loaders
   CacheForm cache_form = CacheForm::kAuto;
@@ -64,8 +65,9 @@ struct LoaderOptions {
 
   Collate collate = Collate::kStack;
   double pad_value = 0;
-  // Puts samples of similar length into the same batches, so that kPad pads little. The length of a sample is the stored
-  // length of the field `bucket_by` (of an integer field, its value), or its entry in `bucket_lengths`.
+  // Puts samples of similar length into the same batches, so that kPad pads little. The length of a sample is
+  // the stored length of the field `bucket_by` (of an integer field, its value), or its entry in
+  // `bucket_lengths`.
   std::string bucket_by;
   std::shared_ptr<const std::vector<std::uint64_t>> bucket_lengths;
 
@@ -97,16 +99,17 @@ struct BatchField {
   std::vector<Item> items;  // kList only
 };
 
-// A batch belongs to the caller that received it. Its memory returns to the loader when the last copy of `memory` is
-// destroyed, which may happen after the loader was destroyed and in any thread.
+// A batch belongs to the caller that received it. Its memory returns to the loader when the last copy of
+// `memory` is destroyed, which may happen after the loader was destroyed and in any thread.
 struct Batch {
   std::vector<BatchField> fields;
   std::shared_ptr<void> memory;
   std::uint64_t size = 0;  // samples
 };
 
-// The position of a training run, for checkpoints. Any loader with the same data, seed and order continues from here, on
-// any number of ranks and threads. A plain value; all members are numbers, so that it can be stored in any format.
+// The position of a training run, for checkpoints. Any loader with the same data, seed and order continues
+// from here, on any number of ranks and threads. A plain value; all members are numbers, so that it can be
+// stored in any format.
 struct LoaderState {
   std::uint64_t fingerprint = 0;  // hash of the keys and sizes of the data
   std::uint64_t order = 0;        // hash of the options that determine the order
@@ -125,12 +128,12 @@ struct Tuning {
   std::uint64_t prefetch = 1;  // batches that are made ahead
 };
 
-// An Epoch is one pass over the data, or the rest of one. The epochs of a loader are independent of each other; the
-// loader's workers serve all of them, within the loader's memory budget. Destroying an Epoch frees the batches that it
-// has made ahead.
+// An Epoch is one pass over the data, or the rest of one. The epochs of a loader are independent of each
+// other; the loader's workers serve all of them, within the loader's memory budget. Destroying an Epoch frees
+// the batches that it has made ahead.
 //
-// The caller owns it. Thread-safe. It may outlive its loader; next() then fails and says why, as it does after
-// Loader::close() and Loader::load_state().
+// The caller owns it. Thread-safe. It may outlive its loader; next() then fails and says why, as it does
+// after Loader::close() and Loader::load_state().
 class Epoch {
  public:
   virtual ~Epoch() = default;
@@ -138,8 +141,8 @@ class Epoch {
   virtual std::uint64_t number() const = 0;
 
   enum class Next : std::uint8_t { kBatch, kEnd, kPending };
-  // Waits at most `patience` for the next batch and returns kPending if it is not ready by then. Once an epoch has
-  // failed, every further call fails with the same error.
+  // Waits at most `patience` for the next batch and returns kPending if it is not ready by then. Once an
+  // epoch has failed, every further call fails with the same error.
   virtual Result<Next> next(Batch& out, std::chrono::milliseconds patience) = 0;
   // Waits for the next batch without a limit. Returns an empty optional at the end of the epoch.
   Result<std::optional<Batch>> next();
@@ -147,12 +150,13 @@ class Epoch {
   virtual void close() = 0;
 };
 
-// A Loader reads, decodes and transforms the samples of one source on threads of its own, and delivers them in batches.
-// The samples and their order depend only on the source, the options, the seed and the epoch, never on threads or timing.
+// A Loader reads, decodes and transforms the samples of one source on threads of its own, and delivers them
+// in batches. The samples and their order depend only on the source, the options, the seed and the epoch,
+// never on threads or timing.
 //
-// Thread-safe. The caller owns the Loader; the Loader shares ownership of the source and the cache. open() fails if the
-// options do not fit the source or the memory budget is too small. Later errors are those of samples; Epoch::next()
-// returns them unless LoaderOptions::on_error says otherwise.
+// Thread-safe. The caller owns the Loader; the Loader shares ownership of the source and the cache. open()
+// fails if the options do not fit the source or the memory budget is too small. Later errors are those of
+// samples; Epoch::next() returns them unless LoaderOptions::on_error says otherwise.
 //
 //   auto loader = Loader::open(source, options);
 //   if (!loader) return report(loader.error());
@@ -169,40 +173,41 @@ class Loader {
   static Result<std::unique_ptr<Loader>> open(SourcePtr source, const LoaderOptions& options);
   virtual ~Loader() = default;
 
-  // Starts the next epoch: the one after the last that was started, or the one that set_epoch() or load_state() chose.
-  // Epochs that were started before go on, and the memory for batches is divided among all of them. If there is too
-  // little memory for one more, it fails, and the error says how much is needed.
+  // Starts the next epoch: the one after the last that was started, or the one that set_epoch() or
+  // load_state() chose. Epochs that were started before go on, and the memory for batches is divided among
+  // all of them. If there is too little memory for one more, it fails, and the error says how much is needed.
   virtual Result<std::unique_ptr<Epoch>> start_epoch() = 0;
 
   virtual std::uint64_t batches_per_epoch() const = 0;
-  // Chooses the epoch that start_epoch() starts next. If load_state() has loaded a position within that epoch, the epoch
-  // still continues from there.
+  // Chooses the epoch that start_epoch() starts next. If load_state() has loaded a position within that
+  // epoch, the epoch still continues from there.
   virtual void set_epoch(std::uint64_t epoch) = 0;
   // Replaces the list of samples, from the next epoch on.
   virtual Status set_sampler(std::shared_ptr<const std::vector<std::uint64_t>> indices) = 0;
-  // Replaces rank, world size and local ranks from the next epoch on. Threads and memory are divided anew, unless the
-  // options fix them. Running epochs end with an error.
+  // Replaces rank, world size and local ranks from the next epoch on. Threads and memory are divided anew,
+  // unless the options fix them. Running epochs end with an error.
   virtual Status set_ranks(std::uint32_t rank, std::uint32_t world_size, std::uint32_t local_ranks) = 0;
 
-  // Changes the numbers of working threads and of batches that are made ahead, also for running epochs. Each is clamped
-  // to between 1 and the number that stats() reports after opening, for which the memory was divided. Returns the
-  // numbers now in force. Samples do not depend on them.
+  // Changes the numbers of working threads and of batches that are made ahead, also for running epochs. Each
+  // is clamped to between 1 and the number that stats() reports after opening, for which the memory was
+  // divided. Returns the numbers now in force. Samples do not depend on them.
   virtual Tuning tune(const Tuning& wanted) = 0;
 
-  // Reads a few bytes of the data, so that state() and load_state() notice other content with the same keys and sizes.
-  // One call per loader is enough.
+  // Reads a few bytes of the data, so that state() and load_state() notice other content with the same keys
+  // and sizes. One call per loader is enough.
   virtual Status read_content() = 0;
   // Returns the position of the epoch that delivered a batch last.
   virtual LoaderState state() const = 0;
-  // Continues from `state` with the next start_epoch(). Fails, and changes nothing, if the state is of other data or of
-  // another order. The content is compared only if both sides know it. Running epochs end with an error.
+  // Continues from `state` with the next start_epoch(). Fails, and changes nothing, if the state is of other
+  // data or of another order. The content is compared only if both sides know it. Running epochs end with an
+  // error.
   virtual Status load_state(const LoaderState& state) = 0;
   virtual LoaderStats stats() const = 0;
   // The type and shape of one sample of each field, in batch order.
   virtual std::vector<BatchField> sample_fields() const = 0;
   virtual const Source& source() const = 0;
-  // Stops the workers; delivered batches stay valid. Neither close() nor the destructor may run on a worker thread (in a
-  // Map), because a worker cannot wait for itself.
+  // Stops the workers; delivered batches stay valid. Neither close() nor the destructor may run on a worker
+  // thread (in a Map), because a worker cannot wait for itself.
   virtual void close() = 0;
   static bool is_worker_thread();  // whether the calling thread is a worker of any loader
 };

@@ -14,9 +14,10 @@ struct RankInfo {
   std::string found_by = "none";  // "torchrun", "srun step", "mpi", "none"
 };
 
-// Reads the environment variables of torchrun, else those of an srun step, else those of MPI; without any of them the
-// job has one rank. It reads SLURM_STEP_NUM_TASKS and not SLURM_NTASKS, because a Slurm allocation alone (sbatch without
-// srun) is a single process. Never fails. May be called from any thread as long as none changes the environment.
+// Reads the environment variables of torchrun, else those of an srun step, else those of MPI; without any of
+// them the job has one rank. It reads SLURM_STEP_NUM_TASKS and not SLURM_NTASKS, because a Slurm allocation
+// alone (sbatch without srun) is a single process. Never fails. May be called from any thread as long as none
+// changes the environment.
 RankInfo ranks_from_environment();
 
 }  // namespace penstock

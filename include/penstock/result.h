@@ -1,7 +1,8 @@
 // Results and errors. A function that can fail returns a Result; damaged data is a value, not an exception.
 //
-// Why: a loader must be able to skip one bad sample among millions without unwinding a worker thread, and the message
-// must tell the user which bytes of which object are bad. All types here are plain values that own what they hold.
+// Why: a loader must be able to skip one bad sample among millions without unwinding a worker thread, and the
+// message must tell the user which bytes of which object are bad. All types here are plain values that own
+// what they hold.
 //
 //   Result<SourcePtr> source = open_source(uri, options);
 //   if (!source) return report(source.error().describe());
@@ -45,8 +46,8 @@ struct Error {
   std::string message;
   Where where;
   bool retryable = false;  // the same call may succeed later
-  // kCallback: the exception that the user's function threw, as an object of the language that it is written in. Any
-  // thread may destroy the last copy.
+  // kCallback: the exception that the user's function threw, as an object of the language that it is written
+  // in. Any thread may destroy the last copy.
   std::shared_ptr<const void> cause = nullptr;
 
   // "truncated JPEG: cats/7.jpg @ 0+118034 (sample 12)"

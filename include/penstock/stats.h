@@ -1,5 +1,5 @@
-// Counters and times of a loader. Loader::stats() returns them as a snapshot: plain values, which do not change while
-// the loader runs on. All times are in seconds.
+// Counters and times of a loader. Loader::stats() returns them as a snapshot: plain values, which do not
+// change while the loader runs on. All times are in seconds.
 #pragma once
 
 #include <array>
@@ -22,7 +22,8 @@ struct StageStats {
   double seconds = 0;       // busy time, summed over threads
   std::uint64_t items = 0;  // samples; kDeliver: batches
   std::uint64_t bytes = 0;  // output of the stage
-  // kCollate: time that workers were idle because the queue was full. kDeliver: time that the consumer waited.
+  // kCollate: time that workers were idle because the queue was full. kDeliver: time that the consumer
+  // waited.
   double wait_seconds = 0;
 };
 
@@ -43,8 +44,8 @@ struct ChunkStats {
   std::uint64_t reused = 0;   // uses of a chunk that was still in memory
   std::uint64_t missing = 0;  // chunks that the store does not have; their elements are the fill value
   std::uint64_t decoded_bytes = 0;
-  // Distinct chunks that an epoch decoded, summed over the epochs: a chunk that one epoch decodes twice counts once. An
-  // estimate for sources with more than 8 million chunks.
+  // Distinct chunks that an epoch decoded, summed over the epochs: a chunk that one epoch decodes twice
+  // counts once. An estimate for sources with more than 8 million chunks.
   std::uint64_t distinct = 0, distinct_bytes = 0;
   // The memory budget with which no epoch would decode a chunk twice; 0 if none did.
   std::uint64_t memory_for_one_decode = 0;
@@ -52,7 +53,8 @@ struct ChunkStats {
   double decodes_per_chunk() const {
     return distinct > 0 ? static_cast<double>(decoded) / static_cast<double>(distinct) : 0;
   }
-  // True if chunks were decoded more than once. Distinct parts of a chunk that were decoded once each do not count.
+  // True if chunks were decoded more than once. Distinct parts of a chunk that were decoded once each do not
+  // count.
   bool is_repeated() const { return decoded > distinct && decoded_bytes > distinct_bytes; }
 };
 
@@ -61,13 +63,13 @@ struct ShuffleStats {
   std::uint64_t units = 0;         // storage units of the source; 0: the shuffle has no windows
   std::uint64_t window_units = 0;  // units per window, within which samples are mixed
   double samples_per_unit = 0;
-  // Variance of the mean of a batch, relative to that with a full shuffle, if all samples of a unit were alike (Kish's
-  // design effect). 1 is as good as a full shuffle.
+  // Variance of the mean of a batch, relative to that with a full shuffle, if all samples of a unit were
+  // alike (Kish's design effect). 1 is as good as a full shuffle.
   double design_effect = 1;
 };
 
-// Hits and misses of the cache. Each lookup of a field or chunk of a sample counts once: as a hit in one of the tiers, or
-// as a miss.
+// Hits and misses of the cache. Each lookup of a field or chunk of a sample counts once: as a hit in one of
+// the tiers, or as a miss.
 struct CacheStats {
   struct Tier {
     std::uint64_t hits = 0, bytes = 0;  // bytes: size of the entries that were hit
@@ -109,8 +111,8 @@ struct LoaderStats {
   ShuffleStats shuffle;
   unsigned threads = 0;
   std::string tuning;  // explains, for people, the numbers of threads and batches
-  // The slowest part: "read", "decode", "transform", "collate", "training step" or "unknown"; or "memory", if reading and
-  // decoding are slowest because the budget is too small to keep decoded chunks.
+  // The slowest part: "read", "decode", "transform", "collate", "training step" or "unknown"; or "memory", if
+  // reading and decoding are slowest because the budget is too small to keep decoded chunks.
   std::string bottleneck;
 };
 

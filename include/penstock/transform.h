@@ -1,14 +1,14 @@
 // Transforms describe what happens to a sample between decoding and the batch.
 //
-// A transform is a plain description, a value that owns its arguments and may be shared by threads. The loader checks
-// and compiles the list of each field once, when it is opened, and fails with kInvalidArgument if an argument makes
-// no sense. While samples are made, a step that does not fit a value (a crop that is larger than the image) is an error
-// of that sample, to which the loader's policy for bad samples applies.
+// A transform is a plain description, a value that owns its arguments and may be shared by threads. The
+// loader checks and compiles the list of each field once, when it is opened, and fails with kInvalidArgument
+// if an argument makes no sense. While samples are made, a step that does not fit a value (a crop that is
+// larger than the image) is an error of that sample, to which the loader's policy for bad samples applies.
 //
-// Geometry is torchvision's: the same crops for the same numbers, the same resampling filters, antialiased by default.
-// Random draws depend only on (seed, epoch, position) and are shared by the fields of a sample, so that image and mask
-// stay aligned. Only the second and later outputs of one stored field draw by themselves: two views of a picture
-// differ.
+// Geometry is torchvision's: the same crops for the same numbers, the same resampling filters, antialiased by
+// default. Random draws depend only on (seed, epoch, position) and are shared by the fields of a sample, so
+// that image and mask stay aligned. Only the second and later outputs of one stored field draw by themselves:
+// two views of a picture differ.
 //
 //   options.transforms = {{"image", {RandomResizedCrop{224, 224}, RandomHorizontalFlip{},
 //                                    Normalize{{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}, {}}}, ""}};
@@ -37,8 +37,8 @@ struct Decode {
                                   // still larger than the result: faster, but not the same pixels
 };
 
-// Resizes the image; masks by nearest neighbours. With width 0 the shorter side becomes `height`, and the ratio of the
-// sides stays.
+// Resizes the image; masks by nearest neighbours. With width 0 the shorter side becomes `height`, and the
+// ratio of the sides stays.
 struct Resize {
   int height = 0, width = 0;
   Interpolation interpolation = Interpolation::kBilinear;
@@ -74,8 +74,8 @@ struct RandomVerticalFlip {
   double probability = 0.5;
 };
 
-// Changes the colours of an image of three uint8 channels. The factors are drawn from [from, to], and the four steps run
-// in random order.
+// Changes the colours of an image of three uint8 channels. The factors are drawn from [from, to], and the
+// four steps run in random order.
 struct ColorJitter {
   struct Range {
     double from = 1, to = 1;
@@ -142,13 +142,13 @@ struct MapDraws {
   std::uint32_t step = 0;
 };
 
-// Calls the user's own function from worker threads, several at once. It gets one value for each field, in that order,
-// and returns as many. An error that it returns is an error of the sample.
+// Calls the user's own function from worker threads, several at once. It gets one value for each field, in
+// that order, and returns as many. An error that it returns is an error of the sample.
 struct Map {
   using Function = std::function<Result<std::vector<MapValue>>(std::vector<MapValue>, const MapDraws&)>;
   std::shared_ptr<const Function> function;
-  // Empty: the function gets the field whose step this is. Otherwise the function runs when all these fields have
-  // done their steps before it; a field that does not have it among its steps takes it as its last.
+  // Empty: the function gets the field whose step this is. Otherwise the function runs when all these fields
+  // have done their steps before it; a field that does not have it among its steps takes it as its last.
   std::vector<std::string> fields{};
 
   // A Map of a function that makes one array of another.
@@ -160,8 +160,8 @@ using Transform = std::variant<Decode, Resize, CenterCrop, RandomCrop, RandomRes
                                RandomHorizontalFlip, RandomVerticalFlip, ColorJitter, Normalize, Cast, Pad,
                                RandomFlip3D, RandomRot90, OneHot, Map, RandomErasing>;
 
-// The transforms of one field. `derive_from` names another field with whose result this one begins, instead of a field
-// of the source.
+// The transforms of one field. `derive_from` names another field with whose result this one begins, instead
+// of a field of the source.
 struct FieldTransform {
   std::string field;
   std::vector<Transform> steps;

@@ -33,8 +33,8 @@ struct BatchContents {
 std::uint64_t compact(const SlotLayout& layout, BatchContents& contents, std::byte* block,
                       const std::vector<bool>& left_out);
 
-// Copies the parts of each kPad field into one array, as large as the largest remaining sample, and gives the memory of
-// the parts back. If the answer is kLater or kNever, nothing has changed.
+// Copies the parts of each kPad field into one array, as large as the largest remaining sample, and gives the
+// memory of the parts back. If the answer is kLater or kNever, nothing has changed.
 VariableMemory::Answer pad_parts(const SlotLayout& layout, BatchContents& contents, VariableMemory& memory,
                                const std::vector<bool>& left_out, double pad_value);
 

@@ -1,5 +1,6 @@
-// The layout of a batch: where each field of each sample is stored. A field whose samples all have one shape has a slot per
-// sample in the batch's block of memory; other fields have one text or one array ("part") per sample.
+// The layout of a batch: where each field of each sample is stored. A field whose samples all have one shape
+// has a slot per sample in the batch's block of memory; other fields have one text or one array ("part") per
+// sample.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,12 @@
-// Accounts for the memory of values whose size varies between samples (texts, ragged arrays), within an area of the budget.
+// Accounts for the memory of values whose size varies between samples (texts, ragged arrays), within an area
+// of the budget.
 //
-// Batches are delivered in order, so the next batch must always be able to make progress: it may use one half of the area,
-// and all later batches together use the other half. So the budget alone decides whether a batch fits, not the timing. If
-// several epochs run, each has a next batch; one of them may be refused while others hold memory, which the scheduler then
-// takes from them. A worker that is refused drops its sample, which is made again later; no call waits. Thread-safe.
-// Batches that were lent to the user share ownership of this object.
+// Batches are delivered in order, so the next batch must always be able to make progress: it may use one half
+// of the area, and all later batches together use the other half. So the budget alone decides whether a batch
+// fits, not the timing. If several epochs run, each has a next batch; one of them may be refused while others
+// hold memory, which the scheduler then takes from them. A worker that is refused drops its sample, which is
+// made again later; no call waits. Thread-safe. Batches that were lent to the user share ownership of this
+// object.
 #pragma once
 
 #include <functional>

@@ -1,9 +1,9 @@
 // Decides which entries are admitted while the cache fills.
 //
-// An entry must be made as a whole, which can cost more than the sample needs: a random crop decodes only a part of its
-// picture. Which samples are cached makes no difference to the hit rate. So, if not all of them fit, the cache admits the
-// samples of which the largest share is made anyway, and just as many as fill it by the end of the first epoch.
-// Thread-safe.
+// An entry must be made as a whole, which can cost more than the sample needs: a random crop decodes only a
+// part of its picture. Which samples are cached makes no difference to the hit rate. So, if not all of them
+// fit, the cache admits the samples of which the largest share is made anyway, and just as many as fill it by
+// the end of the first epoch. Thread-safe.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@ class Admission {
   // Begins an epoch with this many calls of admits(). From the second epoch on, all entries are admitted.
   void start(std::uint64_t visits);
 
-  // `share` is the part of the entry that is made anyway, from 0 to 1. `free_bytes` is the free space in this process's
-  // part of the cache.
+  // `share` is the part of the entry that is made anyway, from 0 to 1. `free_bytes` is the free space in this
+  // process's part of the cache.
   bool admits(double share, std::uint64_t entry_bytes, std::uint64_t free_bytes);
 
  private:

@@ -52,8 +52,8 @@ Status look_at_index(const std::string& path, bool is_own_version, DiskCache& ca
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (file.get() < 0 && errno == ENOENT) return {};
   if (file.get() < 0) return system_failure("cannot open", path);
-  // While we hold either lock, no process shortens the file under our mapping. A process that opens the cache meanwhile
-  // tries again.
+  // While we hold either lock, no process shortens the file under our mapping. A process that opens the cache
+  // meanwhile tries again.
   const FileLock lock = lock_alone_or_shared(file);
   cache.is_in_use = cache.is_in_use || lock != FileLock::kAlone;
   if (is_own_version && lock != FileLock::kNone) look_at_table(file.get(), cache);
@@ -68,7 +68,8 @@ void add_file(const std::string& path, DiskCache& cache) {
                                std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec);
 }
 
-// Every process that has the cache open holds a shared lock. So while we hold the exclusive one, no process uses it.
+// Every process that has the cache open holds a shared lock. So while we hold the exclusive one, no process
+// uses it.
 Result<Descriptor> lock_alone(const std::string& path) {
   Descriptor index(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   if (index.get() < 0) return system_failure("cannot open", path);

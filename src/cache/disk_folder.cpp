@@ -26,8 +26,8 @@ constexpr int kVersion = 1;
 constexpr int kFolderTries = 50;
 constexpr auto kBetweenTries = std::chrono::milliseconds(20);
 
-// The table has slots for the expected number of entries, as if their mean size were between these bounds: other data may
-// be cached in the same folder later, and the table should be small compared to the entries.
+// The table has slots for the expected number of entries, as if their mean size were between these bounds:
+// other data may be cached in the same folder later, and the table should be small compared to the entries.
 constexpr std::uint64_t kMaxMeanBytes = 64 << 10, kMinMeanBytes = 512;
 
 std::uint64_t index_bytes(const DiskTierOptions& options) {

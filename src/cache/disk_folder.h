@@ -1,6 +1,7 @@
 // The files of the tier on disk, and the rules by which files of an earlier run are used again.
 //
-// The files lie in a subfolder of the user's folder. The name of the subfolder contains the version of the format.
+// The files lie in a subfolder of the user's folder. The name of the subfolder contains the version of the
+// format.
 //   index     the table of entries, which all processes map; each process that has it open holds a lock on it
 //   data      the entries, at the offsets that the table gives
 //   contents  descriptions of the cached data for people, one line each
@@ -32,8 +33,8 @@ struct DiskFolder {
   std::unique_ptr<SharedFile> index;  // its memory is an EntryTable
   Descriptor data;
 };
-// Opens the files of an earlier run, or makes new ones if those are useless and no other process uses them. Fails if the
-// folder cannot be written or is in use by another machine.
+// Opens the files of an earlier run, or makes new ones if those are useless and no other process uses them.
+// Fails if the folder cannot be written or is in use by another machine.
 Result<DiskFolder> open_disk_folder(const DiskTierOptions& options);
 
 }  // namespace penstock

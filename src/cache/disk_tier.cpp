@@ -97,8 +97,8 @@ class DiskTier final : public CacheTier {
     return mark_of(*location).moment();
   }
 
-  // Lets the kernel read the entry ahead, because single reads one after another are slow on a disk. The call itself costs
-  // time, so it is left out while entries come from the page cache.
+  // Lets the kernel read the entry ahead, because single reads one after another are slow on a disk. The call
+  // itself costs time, so it is left out while entries come from the page cache.
   void expect(const EntryKey& key) const override {
     if (to_expect_.load(std::memory_order_relaxed) <= 0) return;
     to_expect_.fetch_sub(1, std::memory_order_relaxed);

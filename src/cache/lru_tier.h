@@ -1,5 +1,5 @@
-// A tier in the memory of one process that evicts the least recently used entry. It exists to be compared with the tier
-// that never evicts.
+// A tier in the memory of one process that evicts the least recently used entry. It exists to be compared
+// with the tier that never evicts.
 #pragma once
 
 #include "cache/tier.h"

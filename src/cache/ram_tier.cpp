@@ -158,8 +158,8 @@ class RamTier final : public CacheTier {
     return *stripes_[(key.low % stripes_.size() + turn) % stripes_.size()];
   }
 
-  // Shared memory is written by a system call: that costs half as much as page faults on fresh pages, and a lack of memory
-  // becomes an error code instead of a crash. Returns false if there was no memory.
+  // Shared memory is written by a system call: that costs half as much as page faults on fresh pages, and a
+  // lack of memory becomes an error code instead of a crash. Returns false if there was no memory.
   Result<bool> write(const Stripe& stripe, MutableBytes entry, const Fill& fill, const Allocate& allocate) {
     if (!stripe.file) {
       PENSTOCK_CHECK(fill(entry));

@@ -1,7 +1,7 @@
 // The tier in memory, which the processes of a node share.
 //
-// It consists of several files ("stripes") in /dev/shm: the kernel lets only one thread at a time write to a file, and
-// all worker threads fill the cache at once.
+// It consists of several files ("stripes") in /dev/shm: the kernel lets only one thread at a time write to a
+// file, and all worker threads fill the cache at once.
 #pragma once
 
 #include "cache/tier.h"
@@ -21,8 +21,8 @@ struct RamTierOptions {
 // Returns the number of stripes that suits a capacity and the usual size of an entry.
 std::uint32_t useful_stripes(std::uint64_t capacity_bytes, std::uint64_t entry_bytes);
 
-// Falls back to a tier of this process alone, with a warning, if shared memory is too small or cannot be used. Fails with
-// kInvalidArgument below 1 MiB, and with kNoMemory.
+// Falls back to a tier of this process alone, with a warning, if shared memory is too small or cannot be
+// used. Fails with kInvalidArgument below 1 MiB, and with kNoMemory.
 Result<CacheTierPtr> open_ram_tier(const RamTierOptions& options);
 
 }  // namespace penstock

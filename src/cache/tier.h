@@ -1,5 +1,5 @@
-// One tier of the cache: memory, or a folder on disk. A tier never evicts (except the LRU tier): it keeps the entries that
-// it has and refuses new ones once it is full.
+// One tier of the cache: memory, or a folder on disk. A tier never evicts (except the LRU tier): it keeps the
+// entries that it has and refuses new ones once it is full.
 //
 // An entry is an EntryHead followed by bytes; the tier does not interpret them. Thread-safe.
 #pragma once
@@ -17,9 +17,9 @@
 
 namespace penstock {
 
-// Remembers when this process last checked that an entry agrees with the object that it was made from. The time is a
-// "moment": a counter that grows from check to check, with 0 for "never". When the entry is replaced, its state changes,
-// and the mark reads as 0 again.
+// Remembers when this process last checked that an entry agrees with the object that it was made from. The
+// time is a "moment": a counter that grows from check to check, with 0 for "never". When the entry is
+// replaced, its state changes, and the mark reads as 0 again.
 class EntryMark {
  public:
   // `state` identifies this version of the entry: it changes when the entry is replaced.
@@ -42,8 +42,8 @@ class CacheTier {
  public:
   virtual ~CacheTier() = default;
 
-  // Returns memory for an entry that the caller needs in memory of its own: one that is read from disk, or one that is
-  // made before the tier copies it.
+  // Returns memory for an entry that the caller needs in memory of its own: one that is read from disk, or
+  // one that is made before the tier copies it.
   using Allocate = std::function<Result<MutableBytes>(std::size_t)>;
 
   struct Found {
@@ -65,8 +65,9 @@ class CacheTier {
     kFull,   // no space here; the next tier may have some
     kTaken,  // the entry exists already, or another thread or process is writing it
   };
-  // Adds an entry of `bytes` bytes. If the tier has space, it calls `fill`, which writes the entry; if `fill` fails, add()
-  // returns its error, and the space stays reserved for the next attempt. `moment` becomes the moment of the mark.
+  // Adds an entry of `bytes` bytes. If the tier has space, it calls `fill`, which writes the entry; if `fill`
+  // fails, add() returns its error, and the space stays reserved for the next attempt. `moment` becomes the
+  // moment of the mark.
   using Fill = std::function<Status(MutableBytes)>;
   virtual Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Allocate& allocate,
                             std::uint32_t moment = 0) = 0;
@@ -78,7 +79,8 @@ class CacheTier {
   // Removes an entry whose object has changed.
   virtual void withdraw(const EntryKey& key) = 0;
 
-  // Lets all users of the tier agree on a number (not 0) for a topic: returns the number that the first caller proposed.
+  // Lets all users of the tier agree on a number (not 0) for a topic: returns the number that the first
+  // caller proposed.
   virtual std::uint32_t agree(std::uint64_t /*topic*/, std::uint32_t mine) { return mine; }
 
   // Records a description of the cached data, for people who look at the tier later.

@@ -18,7 +18,8 @@ namespace {
 
 constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
 
-// Lets this thread run only when the processor and the disk are idle. If the system refuses, it runs as all others do.
+// Lets this thread run only when the processor and the disk are idle. If the system refuses, it runs as all
+// others do.
 void become_background() {
   constexpr int kThisThread = 0, kProcess = 1, kIdleClass = 3 << 13;  // libc has no names for them
   setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 19);
@@ -65,7 +66,8 @@ WantedEntries::State TierCopy::Shared::look_at(const Wanted& all, const std::sto
   return result;
 }
 
-// Copies until all entries are on disk, the disk is full, or there is a new request: a new loader may need the space.
+// Copies until all entries are on disk, the disk is full, or there is a new request: a new loader may need
+// the space.
 void TierCopy::Shared::copy_entries(std::uint64_t request, const std::stop_token& stop) {
   const CacheTier::Allocate none = [](std::size_t) -> Result<MutableBytes> {
     return fail(ErrorCode::kNoMemory, "an entry in memory needs no memory of the caller");
@@ -109,7 +111,8 @@ TierCopy::TierCopy(CacheTier& memory, CacheTier& disk)
 }
 
 TierCopy::~TierCopy() {
-  // In a forked child, the mutex may be locked by a thread that does not exist there, so the object is leaked.
+  // In a forked child, the mutex may be locked by a thread that does not exist there, so the object is
+  // leaked.
   if (process_ != getpid()) static_cast<void>(shared_.release());
 }
 

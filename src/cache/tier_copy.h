@@ -1,10 +1,10 @@
 // Copies entries from memory to free space on disk, so that the next run finds them there.
 //
-// Copying begins when the samples of every loader are in one of the tiers; before that, the space on disk may be needed
-// for samples that are in neither. Then a thread of low priority copies the entries that only the memory holds. Several
-// processes that share the tiers may copy at once: each entry is claimed, and thus written, by one of them. A process may
-// end or be killed at any time: published entries are on disk, and the others are missing. Readers never wait for the
-// copy.
+// Copying begins when the samples of every loader are in one of the tiers; before that, the space on disk may
+// be needed for samples that are in neither. Then a thread of low priority copies the entries that only the
+// memory holds. Several processes that share the tiers may copy at once: each entry is claimed, and thus
+// written, by one of them. A process may end or be killed at any time: published entries are on disk, and the
+// others are missing. Readers never wait for the copy.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// The cache behind penstock/cache.h: a list of tiers. An entry goes to the first tier that has space for it. Once all
-// samples are in one of the tiers, entries in memory are copied to disk for the next run (cache/tier_copy.h). Thread-safe.
+// The cache behind penstock/cache.h: a list of tiers. An entry goes to the first tier that has space for it.
+// Once all samples are in one of the tiers, entries in memory are copied to disk for the next run
+// (cache/tier_copy.h). Thread-safe.
 #pragma once
 
 #include <mutex>
@@ -23,8 +24,8 @@ class TieredCache final : public Cache {
     std::uint32_t processes = 1;
   };
   Status prepare(const Use& use);
-  // Returns the cache memory that counts against the budget of a loader while it is open. The first open loader of a
-  // process is charged with the process's part of the tier in memory, the others with nothing.
+  // Returns the cache memory that counts against the budget of a loader while it is open. The first open
+  // loader of a process is charged with the process's part of the tier in memory, the others with nothing.
   std::uint64_t take_charge(std::uint32_t processes);
   void give_back_charge();
 
@@ -49,8 +50,8 @@ class TieredCache final : public Cache {
   void withdraw(const EntryKey& key) const;
   // Free space in this process's part of all tiers.
   std::uint64_t free_bytes() const;
-  // Lets all users of the tiers agree on a number (not 0) for a topic. A number that the disk has recorded takes
-  // precedence over one in memory.
+  // Lets all users of the tiers agree on a number (not 0) for a topic. A number that the disk has recorded
+  // takes precedence over one in memory.
   std::uint32_t agree(std::uint64_t on, std::uint32_t mine) const;
   // A loader begins to cache these entries.
   void add_wanted(std::shared_ptr<WantedEntries> wanted) const;

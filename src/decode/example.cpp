@@ -90,8 +90,8 @@ std::string_view name_of(std::string_view entry) {
   return name;
 }
 
-// Calls on_step with the Feature message of each step. A plain feature may be written in several parts, which protobuf
-// merges; then on_step is called for each part.
+// Calls on_step with the Feature message of each step. A plain feature may be written in several parts, which
+// protobuf merges; then on_step is called for each part.
 template <typename OnStep>
 Status each_step(std::string_view entry, bool is_sequence, OnStep on_step) {
   std::string_view value, step;

@@ -36,20 +36,20 @@ struct NamedFeature {
   Feature feature;
 };
 
-// Returns all features: those of the context first, then the feature lists, each sorted by name. If a name occurs twice, the
-// last one counts, as in protobuf maps. `charge` is called before the list grows.
+// Returns all features: those of the context first, then the feature lists, each sorted by name. If a name
+// occurs twice, the last one counts, as in protobuf maps. `charge` is called before the list grows.
 Result<std::vector<NamedFeature>> list_features(ConstBytes example, const Charge& charge = {});
 
-// Returns the feature with this name; the context takes precedence over feature lists. Fails with kNotFound if the example
-// does not have it.
+// Returns the feature with this name; the context takes precedence over feature lists. Fails with kNotFound
+// if the example does not have it.
 Result<Feature> find_feature(ConstBytes example, std::string_view name);
 
 // Reads the values of all steps, one after another. `out` must have values() elements.
 Status read_integers(const Feature& feature, std::span<std::int64_t> out);
 Status read_floats(const Feature& feature, std::span<float> out);
 Status read_bytes(const Feature& feature, std::span<ConstBytes> out);
-// Calls `look` for each value, and stops at its first error. No list of the values is made, because an empty value takes two
-// bytes in a record but sixteen in a list.
+// Calls `look` for each value, and stops at its first error. No list of the values is made, because an empty
+// value takes two bytes in a record but sixteen in a list.
 Status for_each_bytes(const Feature& feature, const std::function<Status(ConstBytes)>& look);
 
 }  // namespace penstock

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-// Reads the header, which is the repr() of a dict with three known keys: only strings, True, False and tuples of integers.
+// Reads the header, which is the repr() of a dict with three known keys: only strings, True, False and tuples
+// of integers.
 class LiteralReader {
  public:
   explicit LiteralReader(std::string_view text) : text_(text) {}

@@ -60,8 +60,8 @@ CommonHeader read_common(ByteReader& reader) {
   return header;
 }
 
-// Replaces those `numbers` that the header leaves to the extra field, in the order of that field. Returns false if the extra
-// fields are invalid.
+// Replaces those `numbers` that the header leaves to the extra field, in the order of that field. Returns
+// false if the extra fields are invalid.
 bool widen(ConstBytes extra, std::initializer_list<std::uint64_t*> numbers) {
   ByteReader fields(extra);
   bool seen = false;
@@ -190,7 +190,8 @@ Status check_entry(const Entry& entry, const Limits& limits) {
   return {};
 }
 
-// Checks the data descriptor, which follows the data if the writer could not fill in the local header afterwards.
+// Checks the data descriptor, which follows the data if the writer could not fill in the local header
+// afterwards.
 bool descriptor_agrees(ByteReader& reader, const CommonHeader& header, bool wide) {
   const auto signature = reader.read<std::uint32_t>();
   const auto crc = reader.read<std::uint32_t>();

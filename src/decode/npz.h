@@ -1,4 +1,5 @@
-// Reads NumPy's .npz: a zip archive of .npy files, stored or deflated. Other features of zip are not supported.
+// Reads NumPy's .npz: a zip archive of .npy files, stored or deflated. Other features of zip are not
+// supported.
 #pragma once
 
 #include <string>
@@ -19,11 +20,12 @@ struct NpzMember {
   std::uint32_t crc32 = 0;
 };
 
-// Returns the members in the order of the central directory, which must agree with the local headers. Errors contain the
-// offset within `file`. `charge` is called before the list is made.
+// Returns the members in the order of the central directory, which must agree with the local headers. Errors
+// contain the offset within `file`. `charge` is called before the list is made.
 Result<std::vector<NpzMember>> list_npz(ConstBytes file, const Limits& limits, const Charge& charge = {});
 
-// Writes the .npy file of one member to `out`, which must have size_bytes bytes. Fails if size or CRC-32 differ.
+// Writes the .npy file of one member to `out`, which must have size_bytes bytes. Fails if size or CRC-32
+// differ.
 Status unpack_npz(const NpzMember& member, MutableBytes out);
 
 }  // namespace penstock

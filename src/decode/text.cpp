@@ -22,8 +22,8 @@ std::unexpected<Error> corrupt_text(std::string_view what, std::size_t offset) {
   return fail(ErrorCode::kCorrupt, std::string(what), {"", static_cast<std::int64_t>(offset), -1, -1});
 }
 
-// Returns the length of the character at the start of `text`; 0 if it is invalid. By table 3-7 of the Unicode standard, only
-// the range of the second byte depends on the first byte.
+// Returns the length of the character at the start of `text`; 0 if it is invalid. By table 3-7 of the Unicode
+// standard, only the range of the second byte depends on the first byte.
 std::size_t utf8_length(const std::uint8_t* text, std::size_t left) {
   const auto in = [](std::uint8_t byte, int low, int high) { return byte >= low && byte <= high; };
   const std::uint8_t first = text[0];

@@ -44,8 +44,8 @@ class BucketOrder final : public EpochOrder {
     const std::uint64_t begin = number * window_, count = std::min(window_, size() - begin);
     std::vector<std::uint64_t> length(count);
     for (std::uint64_t i = 0; i < count; ++i) length[i] = (*lengths_)[inner_->sample_at(begin + i)];
-    // The samples at the end of the epoch that do not fill a run stay last and are not sorted. Otherwise drop_last would
-    // always drop the longest ones.
+    // The samples at the end of the epoch that do not fill a run stay last and are not sorted. Otherwise
+    // drop_last would always drop the longest ones.
     const std::uint64_t runs = count / run_;
     Window sorted(count);
     std::iota(sorted.begin(), sorted.end(), 0u);

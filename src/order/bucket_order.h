@@ -7,9 +7,9 @@
 
 namespace penstock {
 
-// Takes windows of kRunsPerWindow runs from `inner`. Within a window, the samples are sorted by length and cut into runs of
-// spec.bucket_run samples, and the runs are put into random order. No sample leaves its window, so each one still comes
-// exactly once.
+// Takes windows of kRunsPerWindow runs from `inner`. Within a window, the samples are sorted by length and
+// cut into runs of spec.bucket_run samples, and the runs are put into random order. No sample leaves its
+// window, so each one still comes exactly once.
 std::unique_ptr<const EpochOrder> make_bucket_order(std::unique_ptr<const EpochOrder> inner,
                                                     const OrderSpec& spec, std::uint64_t epoch);
 

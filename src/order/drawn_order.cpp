@@ -26,8 +26,8 @@ class DrawnOrder final : public EpochOrder {
     const std::uint64_t visits = draws_.visits_per_pass();
     const std::uint64_t visit = slot / per_visit_, pass = visit / visits;
     const Permutation order(visits, derive_key(seed_, pass, KeyPurpose::kUnits));
-    // The draws of a pass are equidistant points of a line. Their start moves by the golden ratio from pass to pass, so
-    // that the points of many passes cover the line evenly.
+    // The draws of a pass are equidistant points of a line. Their start moves by the golden ratio from pass
+    // to pass, so that the points of many passes cover the line evenly.
     constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;
     const std::uint64_t start = derive_key(seed_, 0, KeyPurpose::kPassOffset) + pass * kGoldenRatio;
     const std::uint64_t draw = order(visit % visits) * per_visit_ + slot % per_visit_;

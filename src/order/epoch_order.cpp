@@ -17,9 +17,9 @@
 namespace penstock {
 namespace {
 
-// Passes follow each other without end, and epoch e covers the positions [e * size, (e + 1) * size) of this sequence. So an
-// epoch that is shorter than a pass continues where the previous one stopped, and a longer one continues into the next
-// pass.
+// Passes follow each other without end, and epoch e covers the positions [e * size, (e + 1) * size) of this
+// sequence. So an epoch that is shorter than a pass continues where the previous one stopped, and a longer
+// one continues into the next pass.
 class WalkOrder final : public EpochOrder {
  public:
   WalkOrder(const OrderSpec& spec, std::uint64_t count, std::uint64_t size, std::uint64_t epoch)
@@ -41,8 +41,8 @@ class WalkOrder final : public EpochOrder {
   }
 
  private:
-  // Most epochs are one pass. An epoch may also have very many passes; since they come one after another, only the current
-  // one is kept.
+  // Most epochs are one pass. An epoch may also have very many passes; since they come one after another,
+  // only the current one is kept.
   std::shared_ptr<const Pass> later_pass(std::uint64_t pass) const {
     const std::lock_guard lock(mutex_);
     if (!later_made_ || later_pass_ != pass) {

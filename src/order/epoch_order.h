@@ -1,7 +1,7 @@
 // The order of an epoch: maps positions to samples, as a pure function of (seed, epoch, position).
 //
-// It never depends on threads, ranks, the cache or timing. Ranks and resumed runs take slices of it (rank_slice.h).
-// Immutable; thread-safe.
+// It never depends on threads, ranks, the cache or timing. Ranks and resumed runs take slices of it
+// (rank_slice.h). Immutable; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct OrderSpec {
   std::uint64_t unit_samples = 1;             // samples per storage unit (kWindow)
   std::uint64_t window_units = 16;            // units per window (kWindow)
   std::shared_ptr<const StorageUnits> units;  // set if units differ in size or can only be read forward
-  // At most one of the two is set. `indices` lists the samples of a pass; with `weights`, samples are drawn by weight with
-  // replacement.
+  // At most one of the two is set. `indices` lists the samples of a pass; with `weights`, samples are drawn
+  // by weight with replacement.
   std::shared_ptr<const std::vector<std::uint64_t>> indices;
   std::shared_ptr<const std::vector<double>> weights;
   // Set if the source is a mixture: its parts are chosen by weight, and each part has passes of its own.
@@ -56,14 +56,15 @@ class EpochOrder {
   std::uint64_t size_;
 };
 
-// Fails if an index is beyond the source, a weight is negative or not finite, or the sum of the weights is zero.
+// Fails if an index is beyond the source, a weight is negative or not finite, or the sum of the weights is
+// zero.
 Status check_order(const OrderSpec& spec);
 
 // `spec` has passed check_order.
 std::unique_ptr<const EpochOrder> make_epoch_order(const OrderSpec& spec, std::uint64_t epoch);
 
-// Hashes by which a resumed run recognises its order: one of the description of the order (without the epoch), and one of
-// the sampler's list (0 without a sampler), which may differ from epoch to epoch.
+// Hashes by which a resumed run recognises its order: one of the description of the order (without the
+// epoch), and one of the sampler's list (0 without a sampler), which may differ from epoch to epoch.
 std::uint64_t order_fingerprint(const OrderSpec& spec);
 std::uint64_t list_fingerprint(const OrderSpec& spec);
 

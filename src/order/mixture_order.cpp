@@ -54,7 +54,8 @@ class MixtureOrder final : public EpochOrder {
     return oldest;
   }
 
-  // Gives each part its share of the positions, in random order. The samples of a part come in the part's own order.
+  // Gives each part its share of the positions, in random order. The samples of a part come in the part's own
+  // order.
   Block make_block(std::uint64_t index) const {
     Block block;
     block.index = index;
@@ -74,8 +75,9 @@ class MixtureOrder final : public EpochOrder {
     return block;
   }
 
-  // The samples of the part in all blocks before this one. The remainder of rounding goes to the part with the largest
-  // weight; a block has more samples of that part than there are parts, so its count stays positive.
+  // The samples of the part in all blocks before this one. The remainder of rounding goes to the part with
+  // the largest weight; a block has more samples of that part than there are parts, so its count stays
+  // positive.
   std::uint64_t drawn(std::size_t part, std::uint64_t block) const {
     const double positions = static_cast<double>(block) * static_cast<double>(block_);
     if (part != largest_) return static_cast<std::uint64_t>(std::floor(weights_[part] * positions));

@@ -22,8 +22,9 @@ class FullPass final : public Pass {
   Permutation permutation_;
 };
 
-// Permutes units of equal size, divides them into windows of n units, and permutes the samples within each window. It needs
-// no table: the only irregularity is the last unit, which may be short, and the inverse permutation tells where it went.
+// Permutes units of equal size, divides them into windows of n units, and permutes the samples within each
+// window. It needs no table: the only irregularity is the last unit, which may be short, and the inverse
+// permutation tells where it went.
 class WindowPass final : public Pass {
  public:
   WindowPass(const OrderSpec& spec, std::uint64_t count, std::uint64_t pass)

@@ -13,7 +13,8 @@ std::uint64_t mask(unsigned bits) { return (std::uint64_t{1} << bits) - 1; }
 }  // namespace
 
 Permutation::Permutation(std::uint64_t size, std::uint64_t key) : size_(size) {
-  // The smallest power of two that covers the range, so that cycle walking takes fewer than two steps on average.
+  // The smallest power of two that covers the range, so that cycle walking takes fewer than two steps on
+  // average.
   const unsigned bits =
       std::max(2u, static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(size, 2) - 1)));
   left_bits_ = bits / 2;

@@ -1,10 +1,10 @@
 // Tells which positions of an epoch form batch k of one rank.
 //
-// Global batch g consists of the next batch_size x world_size positions, of which each rank takes a consecutive slice. All
-// ranks have the same number of batches: the last global batch may be smaller and is split evenly; if it has fewer samples
-// than there are ranks, it is repeated until every rank has one. Counting starts at `start`, so a run that resumes with
-// another number of ranks divides exactly the remaining positions. drop_last then drops the remainder of those positions.
-// A plain value.
+// Global batch g consists of the next batch_size x world_size positions, of which each rank takes a
+// consecutive slice. All ranks have the same number of batches: the last global batch may be smaller and is
+// split evenly; if it has fewer samples than there are ranks, it is repeated until every rank has one.
+// Counting starts at `start`, so a run that resumes with another number of ranks divides exactly the
+// remaining positions. drop_last then drops the remainder of those positions. A plain value.
 #pragma once
 
 #include <cstdint>

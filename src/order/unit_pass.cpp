@@ -1,9 +1,9 @@
 // A windowed shuffle over units of different sizes.
 //
-// Units with random access are permuted. The units of a stream keep their order: the streams are permuted, and
-// `window_units` streams at a time contribute one unit each in turn, so that neighbouring units come from different shards
-// and every shard is read forward once. Then, as for units of equal size, samples are permuted within windows of
-// `window_units` units.
+// Units with random access are permuted. The units of a stream keep their order: the streams are permuted,
+// and `window_units` streams at a time contribute one unit each in turn, so that neighbouring units come from
+// different shards and every shard is read forward once. Then, as for units of equal size, samples are
+// permuted within windows of `window_units` units.
 #include <algorithm>
 #include <utility>
 

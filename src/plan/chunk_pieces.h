@@ -11,8 +11,8 @@
 
 namespace penstock {
 
-// The part of a box that lies in one chunk: `count` elements along each axis, beginning at element `from` of the chunk, at
-// the distance of the box's step. The first one goes to element `to` of the sample.
+// The part of a box that lies in one chunk: `count` elements along each axis, beginning at element `from` of
+// the chunk, at the distance of the box's step. The first one goes to element `to` of the sample.
 struct ChunkPiece {
   ChunkId chunk;
   const ArrayBox* box = nullptr;

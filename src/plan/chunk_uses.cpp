@@ -4,8 +4,8 @@
 
 namespace penstock {
 
-// Samples use a chunk almost in the order in which they are due. So the few uses before this one are moved, not the many
-// after it.
+// Samples use a chunk almost in the order in which they are due. So the few uses before this one are moved,
+// not the many after it.
 bool ChunkUses::UsesOfChunk::remove(const SampleUse& use) {
   const auto begin = uses.begin() + static_cast<std::ptrdiff_t>(first);
   const auto at = std::lower_bound(begin, uses.end(), use);

@@ -1,4 +1,5 @@
-// Records which upcoming samples use which chunk, so that the cache of decoded chunks can evict those that are used last.
+// Records which upcoming samples use which chunk, so that the cache of decoded chunks can evict those that
+// are used last.
 #pragma once
 
 #include <compare>
@@ -11,8 +12,8 @@
 
 namespace penstock {
 
-// An upcoming sample. Several epochs may run at once; each is a "walk" through its samples. `due` says when the sample is
-// needed, and can be compared between walks.
+// An upcoming sample. Several epochs may run at once; each is a "walk" through its samples. `due` says when
+// the sample is needed, and can be compared between walks.
 struct SampleUse {
   SampleUse(std::uint64_t due_, std::uint64_t walk_ = 0) : due(due_), walk(walk_) {}
   std::uint64_t due = 0, walk = 0;
@@ -47,8 +48,9 @@ class ChunkUses {
   std::uint64_t open_end() const;
   std::size_t size() const { return size_; }  // planned uses, over all chunks
 
-  // Records that a chunk was decoded and takes this many bytes. To decode no chunk twice, all chunks between their decoding
-  // and their last planned use would have to be kept: max_bytes_in_use() is the largest sum of their sizes so far.
+  // Records that a chunk was decoded and takes this many bytes. To decode no chunk twice, all chunks between
+  // their decoding and their last planned use would have to be kept: max_bytes_in_use() is the largest sum of
+  // their sizes so far.
   void note_decoded(const ChunkId& chunk, std::uint64_t bytes);
   std::uint64_t max_bytes_in_use() const { return max_in_use_; }
 

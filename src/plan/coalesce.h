@@ -1,7 +1,7 @@
 // Joins reads that are close together in one object.
 //
-// Why: a store on a network has a latency per request, so reading the gap between two ranges costs less than another
-// request. But a request that is too long keeps one connection busy while others are idle.
+// Why: a store on a network has a latency per request, so reading the gap between two ranges costs less than
+// another request. But a request that is too long keeps one connection busy while others are idle.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct JoinedRead {
   std::vector<std::size_t> parts;  // indexes into `wanted`, sorted by offset
 };
 
-// Returns the requests in the order of the first wanted read that each serves. Reads of whole objects, and those that
-// count from the end of an object, are not joined.
+// Returns the requests in the order of the first wanted read that each serves. Reads of whole objects, and
+// those that count from the end of an object, are not joined.
 std::vector<JoinedRead> coalesce(std::span<const ObjectRead> wanted, const MergeRule& rule);
 
 }  // namespace penstock

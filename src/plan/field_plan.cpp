@@ -131,7 +131,8 @@ class Planner {
                     fmt::format("field \"{}\" derives from \"{}\", which is derived itself", name,
                                 transforms->derive_from));
       field.derive_from = *parent;
-      // The parent is decoded already, so this field begins with an array of pixels, whatever its stored form was.
+      // The parent is decoded already, so this field begins with an array of pixels, whatever its stored form
+      // was.
       field.kind = plan_.fields[static_cast<std::size_t>(*parent)].kind;
       field.view = plan_.fields[static_cast<std::size_t>(*parent)].view;
     } else {

@@ -10,8 +10,8 @@
 
 namespace penstock {
 
-// The fields of a sample are close together in a shard. Returns the range that holds all given fields that are in the same
-// object as `extent`, except those behind a gap that costs more than another read.
+// The fields of a sample are close together in a shard. Returns the range that holds all given fields that
+// are in the same object as `extent`, except those behind a gap that costs more than another read.
 ByteRange stretch_of(const Source& source, std::span<const std::size_t> fields, std::uint64_t sample,
                      const Extent& extent);
 

@@ -1,5 +1,5 @@
-// Copies a piece of a chunk into a sample. It converts the type, decodes the values and applies a pending Normalize in one pass
-// over the elements.
+// Copies a piece of a chunk into a sample. It converts the type, decodes the values and applies a pending
+// Normalize in one pass over the elements.
 #pragma once
 
 #include "penstock/source.h"

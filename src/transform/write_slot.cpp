@@ -188,8 +188,8 @@ bool copy_to_pixels(const View& from, std::byte* out, const View& to) {
   return true;
 }
 
-// Converts contiguous float32 to float32, float16 or bfloat16, with one scale for all elements or one per index of the first
-// axis.
+// Converts contiguous float32 to float32, float16 or bfloat16, with one scale for all elements or one per
+// index of the first axis.
 bool copy_floats(const View& from, std::byte* out, const View& to) {
   if (from.dtype != DType::kFloat32 || from.swap_bytes || from.rank == 0) return false;
   if (!is_c_contiguous(from) || !is_c_contiguous(to)) return false;

@@ -5,11 +5,13 @@
 
 namespace penstock {
 
-// Returns whether elements of one type can be stored as the other. Complex numbers can be stored only as their own type.
+// Returns whether elements of one type can be stored as the other. Complex numbers can be stored only as
+// their own type.
 bool can_convert(DType from, DType to);
 
-// Copies all elements of `from` to the memory `out` with the layout of `to`, which has the same shape. Converts the type and
-// applies the pending Normalize. Numbers outside the range of an integer type are clamped. Thread-safe.
+// Copies all elements of `from` to the memory `out` with the layout of `to`, which has the same shape.
+// Converts the type and applies the pending Normalize. Numbers outside the range of an integer type are
+// clamped. Thread-safe.
 void copy_view(const View& from, std::byte* out, const View& to);
 
 }  // namespace penstock

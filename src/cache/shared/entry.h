@@ -8,8 +8,8 @@
 
 namespace penstock {
 
-// Two hashes of the identity of the cached value and of the transforms that made it. With a hundred million entries, the
-// probability that any two have the same key is below 10^-22.
+// Two hashes of the identity of the cached value and of the transforms that made it. With a hundred million
+// entries, the probability that any two have the same key is below 10^-22.
 struct EntryKey {
   std::uint64_t high = 0, low = 0;
   bool operator==(const EntryKey&) const = default;

@@ -26,8 +26,8 @@ constexpr std::uint64_t kAlignment = 64;
 // The longest wait for the mutex. Its holder does at most one allocation from the system.
 constexpr std::int64_t kLockTimeoutNs = 500'000'000;
 
-// The state of a slot: its kind in the low bits, and above them a count of changes, by which a reader can tell that the
-// slot did not change while it was read.
+// The state of a slot: its kind in the low bits, and above them a count of changes, by which a reader can
+// tell that the slot did not change while it was read.
 enum Kind : std::uint32_t { kEmpty = 0, kClaimed, kAbandoned, kReady, kWithdrawn };
 constexpr std::uint32_t kKindBits = 3;
 
@@ -38,7 +38,8 @@ std::uint32_t next_state(std::uint32_t state, Kind kind) {
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
-// The start time of a process in ticks of the kernel. Together with the pid it identifies the process. 0: unknown.
+// The start time of a process in ticks of the kernel. Together with the pid it identifies the process. 0:
+// unknown.
 std::uint64_t start_of(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
@@ -73,8 +74,8 @@ bool is_gone(pid_t pid, std::uint64_t start) {
 struct EntryTable::Header {
   std::uint64_t magic;
   std::uint64_t slots;
-  // A mutex has 40 bytes on x86-64 and 48 on ARM. The fixed size gives all fields after it the same offset on both, so
-  // that machines of both kinds can use one folder in turn.
+  // A mutex has 40 bytes on x86-64 and 48 on ARM. The fixed size gives all fields after it the same offset on
+  // both, so that machines of both kinds can use one folder in turn.
   union {
     pthread_mutex_t mutex;
     std::byte mutex_space[64];
@@ -121,7 +122,8 @@ timespec deadline() {
 
 }  // namespace
 
-// Holds the mutex, if it was free in time: the process that holds it may be stopped, by a debugger for instance.
+// Holds the mutex, if it was free in time: the process that holds it may be stopped, by a debugger for
+// instance.
 class EntryTable::Locked {
  public:
   explicit Locked(EntryTable& table) : table_(table), is_locked_(table.lock()) {}

@@ -1,10 +1,10 @@
 // The index of a tier: a hash table from keys to the locations of entries, in memory that processes share.
 //
-// Entries never move, so that readers need no lock. To add an entry, a thread claims a slot and space under a mutex,
-// writes the bytes without the mutex, and then publishes the entry. A process may be killed at any of these points: the
-// mutex is robust, and if the owner of a claim is dead, the next process that adds the same entry takes over the claim and
-// its space. A process may also be stopped at any of these points: the others wait for the mutex only for a short time,
-// and refuse entries until they get it.
+// Entries never move, so that readers need no lock. To add an entry, a thread claims a slot and space under a
+// mutex, writes the bytes without the mutex, and then publishes the entry. A process may be killed at any of
+// these points: the mutex is robust, and if the owner of a claim is dead, the next process that adds the same
+// entry takes over the claim and its space. A process may also be stopped at any of these points: the others
+// wait for the mutex only for a short time, and refuse entries until they get it.
 //
 // Thread-safe, between processes, too. The table borrows its memory.
 #pragma once
@@ -38,13 +38,13 @@ class EntryTable {
   static void format(MutableBytes memory, std::uint64_t capacity_bytes);
   // Returns whether the memory holds a table with the layout of this build.
   static bool is_formatted(ConstBytes memory);
-  // Repairs a table that no other process uses: after a crash of the machine, the mutex may still be locked, and the
-  // counts may be out of date.
+  // Repairs a table that no other process uses: after a crash of the machine, the mutex may still be locked,
+  // and the counts may be out of date.
   static void make_usable(MutableBytes memory);
 
   struct Options {
-    // If true, the space of a withdrawn entry is used again at once, so readers must be able to notice that an entry
-    // was overwritten while they read it. If false, that space is lost.
+    // If true, the space of a withdrawn entry is used again at once, so readers must be able to notice that
+    // an entry was overwritten while they read it. If false, that space is lost.
     bool reuses_space = false;
     std::uint64_t slab_bytes = 16 << 20;  // the area is allocated from the system in steps of this size
   };
@@ -62,18 +62,21 @@ class EntryTable {
     kTaken,  // the entry exists already, or another thread or process is writing it
     kFull,   // no space, no slot, or no lock in time
   };
-  // Called before a range of the area is used for the first time. Returns false if the system has no memory for it.
+  // Called before a range of the area is used for the first time. Returns false if the system has no memory
+  // for it.
   using Back = std::function<bool(std::uint64_t offset, std::uint64_t bytes)>;
   std::expected<Claim, Refusal> claim(const EntryKey& key, std::uint64_t length, const Back& back);
   // Makes the entry visible to readers and returns its state.
   std::uint32_t publish(const Claim& claim, std::uint32_t crc);
-  // Ends a claim whose bytes could not be written. Its space goes to the next claim that it is large enough for.
+  // Ends a claim whose bytes could not be written. Its space goes to the next claim that it is large enough
+  // for.
   void give_up(const Claim& claim);
-  // Removes an entry that is damaged, or whose object has changed. Returns false if it was not there (any more).
+  // Removes an entry that is damaged, or whose object has changed. Returns false if it was not there (any
+  // more).
   bool withdraw(const EntryKey& key);
 
-  // Lets all users of the table agree on a number (not 0) for a topic: returns the number that the first caller proposed.
-  // If the table cannot record it, it returns `mine`.
+  // Lets all users of the table agree on a number (not 0) for a topic: returns the number that the first
+  // caller proposed. If the table cannot record it, it returns `mine`.
   std::uint32_t agree(std::uint64_t on, std::uint32_t mine);
 
   std::uint64_t slots() const { return slots_.size(); }
@@ -84,7 +87,8 @@ class EntryTable {
   std::uint64_t capacity_bytes() const;
   // May be called only while no other process uses the table.
   void set_capacity(std::uint64_t bytes);
-  // The machine whose processes use the table. Whether processes of another machine are alive cannot be found out.
+  // The machine whose processes use the table. Whether processes of another machine are alive cannot be found
+  // out.
   std::uint64_t machine() const;
   // How often this process did not get the mutex in time.
   std::uint64_t lock_timeouts() const { return lock_timeouts_.load(std::memory_order_relaxed); }
@@ -100,8 +104,8 @@ class EntryTable {
     std::uint64_t offset, bytes;
   };
   std::optional<Range> allocate_locked(std::uint64_t length, const Back& back);
-  // Counts anew after a crash of the machine: the counts on disk may be older than the slots, and no space must be given
-  // out twice.
+  // Counts anew after a crash of the machine: the counts on disk may be older than the slots, and no space
+  // must be given out twice.
   void recount();
 
   Header& header_;
@@ -112,8 +116,8 @@ class EntryTable {
   std::atomic<std::uint64_t> lock_timeouts_ = 0;
 };
 
-// Identifies the running system and the process namespace: the number changes with every boot, and differs between
-// containers, because process numbers of two containers cannot be compared.
+// Identifies the running system and the process namespace: the number changes with every boot, and differs
+// between containers, because process numbers of two containers cannot be compared.
 std::uint64_t this_machine();
 
 }  // namespace penstock

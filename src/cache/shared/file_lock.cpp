@@ -49,8 +49,8 @@ Result<Descriptor> open_own_file(const std::string& path) {
   struct stat status{};
   if (fstat(file->get(), &status) != 0) return system_failure("cannot look at it", path);
   const bool is_own = status.st_uid == geteuid() && S_ISREG(status.st_mode) && (status.st_mode & 022) == 0;
-  // A copied folder has the modes that the copying program chose. If other users could only read the file, it is made
-  // private again; if they could write to it, it is refused.
+  // A copied folder has the modes that the copying program chose. If other users could only read the file, it
+  // is made private again; if they could write to it, it is refused.
   const bool is_closed = (status.st_mode & 077) == 0 || (is_own && fchmod(file->get(), 0600) == 0);
   if (!is_own || !is_closed)
     return fail(ErrorCode::kNoAccess, "is not a plain file of this user's that nobody else may write",

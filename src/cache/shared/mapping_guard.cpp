@@ -19,7 +19,8 @@ namespace {
 
 using Range = MappingGuard::Range;
 
-// A global, because a signal handler can reach nothing else. The handler uses only functions that are safe in a signal.
+// A global, because a signal handler can reach nothing else. The handler uses only functions that are safe in
+// a signal.
 struct Guarded {
   std::array<Range, 256> ranges;
   std::atomic<std::uint64_t> lost{0};

@@ -1,13 +1,14 @@
 // Keeps a process alive when a file that it has mapped is cut short.
 //
-// A thread that touches a page beyond the end of a mapped file gets SIGBUS, which ends the process. Only processes of the
-// same user can cut the files of the cache short (they have mode 600), but any of them can: a shell, or a script that
-// cleans a disk. A check of the size before each access would leave a race, and reading the tables by system calls would
-// cost more than the cache saves on small samples. So the guard replaces missing pages by zeros and marks the mapping as
-// lost. A table of zeros is an empty table, and samples that were being made from the mapping end with an error.
+// A thread that touches a page beyond the end of a mapped file gets SIGBUS, which ends the process. Only
+// processes of the same user can cut the files of the cache short (they have mode 600), but any of them can:
+// a shell, or a script that cleans a disk. A check of the size before each access would leave a race, and
+// reading the tables by system calls would cost more than the cache saves on small samples. So the guard
+// replaces missing pages by zeros and marks the mapping as lost. A table of zeros is an empty table, and
+// samples that were being made from the mapping end with an error.
 //
-// The guard installs a handler of SIGBUS for as long as any mapping is guarded. Signals that do not concern a guarded
-// mapping are passed to the previous handler. Thread-safe.
+// The guard installs a handler of SIGBUS for as long as any mapping is guarded. Signals that do not concern a
+// guarded mapping are passed to the previous handler. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +30,8 @@ class MappingGuard {
   Range* range_ = nullptr;
 };
 
-// How many mappings this process has lost. Bytes that were read from a mapping are good if this number did not change
-// meanwhile.
+// How many mappings this process has lost. Bytes that were read from a mapping are good if this number did
+// not change meanwhile.
 std::uint64_t lost_mappings();
 
 }  // namespace penstock

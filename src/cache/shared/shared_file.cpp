@@ -82,7 +82,8 @@ Result<std::unique_ptr<SharedFile>> SharedFile::attach(const std::string& path, 
         new SharedFile(path, std::move(file), static_cast<std::byte*>(address), bytes, removed_by_last));
     if (!is_alone) return shared;
     PENSTOCK_CHECK(prepare(*shared));
-    // flock() releases the lock while it changes its kind: another process may have removed or resized the file.
+    // flock() releases the lock while it changes its kind: another process may have removed or resized the
+    // file.
     if (!lock_shared(shared->file_)) return kept_locked(path);
     if (is_still_there(shared->file_.get(), path) && has_bytes(shared->file_.get(), bytes)) return shared;
   }

@@ -35,8 +35,8 @@ constexpr std::uint8_t kCopied = BLOSC_MEMCPYED, kFromTheFuture = 0x08, kNotSpli
 constexpr int kFormatShift = 5;
 constexpr std::uint8_t kBloscLz = 0, kSnappy = 2;
 constexpr std::uint8_t kInnerVersion = 1;  // version of all five inner formats
-// A block whose items have at most kMaxSplits bytes is split into one piece per byte of the item, if each piece has at
-// least kMinSplitBytes.
+// A block whose items have at most kMaxSplits bytes is split into one piece per byte of the item, if each
+// piece has at least kMinSplitBytes.
 constexpr std::size_t kMaxSplits = 16, kMinSplitBytes = 128;
 // Upper bound for the memory that zlib and Zstandard allocate inside the library.
 constexpr std::uint64_t kInnerBytes = 256 << 10;
@@ -114,8 +114,9 @@ Status BloscFrame::check_piece(std::size_t offset, std::size_t length, std::size
   const std::size_t most = decoded_length + (format_of(flags_) == kSnappy ? decoded_length / 6 + 32 : 0);
   if (length > most)
     return corrupt_frame(fmt::format("{} bytes for {} decoded ones", length, decoded_length), offset);
-  // The length of a match is a sum of bytes, which continues as long as the bytes are 255. This many of them in a row (they
-  // cannot be literals, which are interrupted every 32 bytes) overflow the library's sum, and it then writes past the end.
+  // The length of a match is a sum of bytes, which continues as long as the bytes are 255. This many of them
+  // in a row (they cannot be literals, which are interrupted every 32 bytes) overflow the library's sum, and
+  // it then writes past the end.
   constexpr std::size_t kOverflowingRun = 0x7fffffff / 255;
   if (format_of(flags_) != kBloscLz || length < kOverflowingRun) return {};
   std::size_t run = 0;

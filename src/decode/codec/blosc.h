@@ -1,7 +1,8 @@
 // A Blosc 1 frame: blocks of compressed elements, which can be decoded one by one.
 //
-// The library trusts much of a frame, and has open reports of writes past the end (c-blosc #405). So this code first checks
-// the header, the offsets of the blocks and the length of each compressed piece, and passes only valid frames on.
+// The library trusts much of a frame, and has open reports of writes past the end (c-blosc #405). So this
+// code first checks the header, the offsets of the blocks and the length of each compressed piece, and passes
+// only valid frames on.
 #pragma once
 
 #include "base/bytes.h"

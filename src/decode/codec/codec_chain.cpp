@@ -190,8 +190,8 @@ Status CodecChain::decode_part(ConstBytes encoded, std::size_t first_byte, Mutab
   const std::size_t item_bytes = frame->item_bytes(), end_byte = first_byte + out.size();
   if (first_byte % item_bytes == 0 && out.size() % item_bytes == 0)
     return frame->decode_items(first_byte / item_bytes, out);
-  // The items of the writer may be wider than our elements: decode the items around the range, unless the last one is not
-  // whole.
+  // The items of the writer may be wider than our elements: decode the items around the range, unless the
+  // last one is not whole.
   const std::size_t first_item = first_byte / item_bytes;
   const std::size_t end_item = (end_byte + item_bytes - 1) / item_bytes;
   const bool whole_items = end_item * item_bytes <= decoded_bytes_;

@@ -1,15 +1,16 @@
 // The codecs of a chunk turn its stored bytes into elements.
 //
-// A chain lists codecs in the order in which the writer applied them; decoding applies them backwards. The last step writes
-// to the caller's memory, so that a compressed chunk needs no second copy. Decoding undoes neither the byte order nor the
-// order of axes: swap_bytes() and axes() report them to the code that copies the elements anyway.
+// A chain lists codecs in the order in which the writer applied them; decoding applies them backwards. The
+// last step writes to the caller's memory, so that a compressed chunk needs no second copy. Decoding undoes
+// neither the byte order nor the order of axes: swap_bytes() and axes() report them to the code that copies
+// the elements anyway.
 //
-// The decoded size must be exactly that of the chunk; anything else is an error. No size in the stored bytes causes an
-// allocation. Immutable; thread-safe.
+// The decoded size must be exactly that of the chunk; anything else is an error. No size in the stored bytes
+// causes an allocation. Immutable; thread-safe.
 //
-// Zarr v2 has no codec for byte order and axes. For it, a BytesCodec comes before the filters, whose own types then say how
-// they read and write bytes, and order "F" is a TransposeCodec at the front. In Zarr v3, the BytesCodec comes after the
-// filters and says how the elements of the last filter are stored.
+// Zarr v2 has no codec for byte order and axes. For it, a BytesCodec comes before the filters, whose own
+// types then say how they read and write bytes, and order "F" is a TransposeCodec at the front. In Zarr v3,
+// the BytesCodec comes after the filters and says how the elements of the last filter are stored.
 #pragma once
 
 #include <memory>
@@ -60,8 +61,8 @@ struct BytesCodec {
 using Codec = std::variant<GzipCodec, ZlibCodec, ZstdCodec, Lz4Codec, BloscCodec, Crc32cCodec, ShuffleCodec,
                            DeltaCodec, FixedScaleOffsetCodec, QuantizeCodec, TransposeCodec, BytesCodec>;
 
-// The decompressors of a worker, and the memory for intermediate results. Belongs to one thread. It borrows the scratch,
-// whose memory is valid until the sample is finished.
+// The decompressors of a worker, and the memory for intermediate results. Belongs to one thread. It borrows
+// the scratch, whose memory is valid until the sample is finished.
 class CodecWorker {
  public:
   // The chain uses the scratch buffers `first_buffer` and `first_buffer` + 1.
@@ -105,8 +106,8 @@ class CodecChain {
   // `out` must have decoded_bytes() bytes. Offsets in errors count from the beginning of `encoded`.
   Status decode(ConstBytes encoded, MutableBytes out, CodecWorker& worker) const;
 
-  // Decodes some of the elements, if that is cheaper than decoding all (Blosc, plain), in the order in which decode()
-  // writes them. Fails for other chains.
+  // Decodes some of the elements, if that is cheaper than decoding all (Blosc, plain), in the order in which
+  // decode() writes them. Fails for other chains.
   bool decodes_parts() const { return decodes_parts_; }
   Status decode_part(ConstBytes encoded, std::size_t first_byte, MutableBytes out, CodecWorker& worker) const;
 

@@ -17,8 +17,8 @@ class Inflater {
   ~Inflater();
   Inflater(const Inflater&) = delete;
 
-  // Returns the number of decoded bytes. Verifies checksums. Fails if `out` is too small, or if bytes are left over (except
-  // zeros after gzip members, which gzip itself allows).
+  // Returns the number of decoded bytes. Verifies checksums. Fails if `out` is too small, or if bytes are
+  // left over (except zeros after gzip members, which gzip itself allows).
   Result<std::size_t> decode_gzip(ConstBytes members, MutableBytes out);
   Result<std::size_t> decode_zlib(ConstBytes stream, MutableBytes out);
 

@@ -13,8 +13,8 @@
 namespace penstock {
 namespace {
 
-// Elements pass through a small block of one wide type. So there is one function per type, not one per pair of types. A
-// block is read before it is written, so encoded and decoded bytes may be the same memory.
+// Elements pass through a small block of one wide type. So there is one function per type, not one per pair
+// of types. A block is read before it is written, so encoded and decoded bytes may be the same memory.
 constexpr std::size_t kBlock = 512;
 using Doubles = std::array<double, kBlock>;
 using Integers = std::array<std::uint64_t, kBlock>;

@@ -1,7 +1,8 @@
-// Undoes the filters of numcodecs that work on elements, with the same arithmetic as NumPy, so that every bit agrees.
+// Undoes the filters of numcodecs that work on elements, with the same arithmetic as NumPy, so that every bit
+// agrees.
 //
-// Encoded and decoded bytes may be the same memory if the types are equally wide; otherwise they must not overlap. Both
-// have the same number of elements. Thread-safe.
+// Encoded and decoded bytes may be the same memory if the types are equally wide; otherwise they must not
+// overlap. Both have the same number of elements. Thread-safe.
 #pragma once
 
 #include "base/bytes.h"

@@ -50,7 +50,8 @@ Result<std::size_t> ZstdFrames::decode(ConstBytes frames, MutableBytes out) {
   if (!context_) {
     context_ = ZSTD_createDCtx();
     if (!context_) return fail(ErrorCode::kNoMemory, "zstd: no memory for its state");
-    // Whole frames need no window, because `out` serves as one. This limits the size in case the library makes one.
+    // Whole frames need no window, because `out` serves as one. This limits the size in case the library
+    // makes one.
     ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, kMaxWindowLog);
   }
   std::size_t offset = 0, written = 0;

@@ -1,5 +1,5 @@
-// Windows and OS/2 bitmaps: 1, 4 and 8 bits with a palette, 16, 24 and 32 bits, and run-length coding. Without run-length
-// coding, the position of each row is known, so only the region is read.
+// Windows and OS/2 bitmaps: 1, 4 and 8 bits with a palette, 16, 24 and 32 bits, and run-length coding.
+// Without run-length coding, the position of each row is known, so only the region is read.
 #include <bit>
 
 #include <fmt/format.h>
@@ -198,8 +198,8 @@ class BmpCodec final : public ImageCodec {
     }
   }
 
-  // Writes the palette indexes of all pixels, with rows in stored order. Skipped pixels are 0. A run that is longer than its
-  // row is cut, as in Pillow.
+  // Writes the palette indexes of all pixels, with rows in stored order. Skipped pixels are 0. A run that is
+  // longer than its row is cut, as in Pillow.
   Status unpack_runs(MutableBytes out) const {
     std::ranges::fill(out, std::byte{0});
     ByteReader reader(pixels_);

@@ -1,5 +1,5 @@
-// Decodes the first frame of a GIF with giflib, on the canvas that the file describes. As in Pillow, uncovered and
-// transparent pixels have the colour that the palette assigns to their index.
+// Decodes the first frame of a GIF with giflib, on the canvas that the file describes. As in Pillow,
+// uncovered and transparent pixels have the colour that the palette assigns to their index.
 #include "decode/image/image_formats.h"
 
 #ifdef PENSTOCK_WITH_GIF
@@ -139,7 +139,8 @@ class GifCodec final : public ImageCodec {
     return {};
   }
 
-  // Walks the blocks of the frame up to its end, so that a truncated file is noticed even if the wanted rows are complete.
+  // Walks the blocks of the frame up to its end, so that a truncated file is noticed even if the wanted rows
+  // are complete.
   Status check_frame_is_whole() const {
     for (std::size_t at = input_.at; at < encoded_.size();) {
       const auto length = std::to_integer<std::size_t>(encoded_[at]);

@@ -58,8 +58,8 @@ class ImageCodec {
   virtual Result<ImageHeader> open(ConstBytes encoded) = 0;
   // The memory that decode() needs for its result.
   virtual std::size_t buffer_bytes(const DecodeRequest& request) const = 0;
-  // Returns the pixels of the region, somewhere inside `buffer`. With a scale, the region is divided by it and rounded
-  // outwards.
+  // Returns the pixels of the region, somewhere inside `buffer`. With a scale, the region is divided by it
+  // and rounded outwards.
   virtual Result<PixelView> decode(const DecodeRequest& request, MutableBytes buffer) = 0;
   // Whether decode() obeys scale_denominator.
   virtual bool can_scale() const { return false; }

@@ -1,4 +1,5 @@
-// Pixels that are indexes into a palette, packed from the highest bit of each byte, as BMP, GIF, TIFF and PBM store them.
+// Pixels that are indexes into a palette, packed from the highest bit of each byte, as BMP, GIF, TIFF and PBM
+// store them.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +27,8 @@ inline Palette grey_ramp() {
   return palette;
 }
 
-// Completes a palette whose first `count` colours come from a file. As in Pillow, the others are black, unless the colours of
-// the file are a grey ramp, which Pillow treats as no palette.
+// Completes a palette whose first `count` colours come from a file. As in Pillow, the others are black,
+// unless the colours of the file are a grey ramp, which Pillow treats as no palette.
 inline void fill_up(Palette& palette, std::size_t count) {
   const Palette ramp = grey_ramp();
   const auto ends = palette.begin() + static_cast<std::ptrdiff_t>(count);
@@ -45,7 +46,8 @@ inline std::uint8_t index_at(const std::byte* row, std::size_t x, unsigned bits)
   return static_cast<std::uint8_t>(std::to_integer<unsigned>(row[bit / 8]) >> shift & ((1u << bits) - 1));
 }
 
-// Writes `count` pixels from column `x` on: their indexes for kIndex, otherwise their colours with four bytes each.
+// Writes `count` pixels from column `x` on: their indexes for kIndex, otherwise their colours with four bytes
+// each.
 inline void write_indexed_row(const std::byte* row, unsigned bits, int x, int count, const Palette& palette,
                               PixelFormat format, std::byte* out) {
   for (int i = 0; i < count; ++i) {

@@ -1,6 +1,6 @@
-// Decodes PNG with libpng. Rows below the region are not inflated, and data after the last row is ignored, as in Pillow. This
-// code checks all chunks and their checksums itself, because libpng compares a checksum only after it has read the whole
-// chunk.
+// Decodes PNG with libpng. Rows below the region are not inflated, and data after the last row is ignored, as
+// in Pillow. This code checks all chunks and their checksums itself, because libpng compares a checksum only
+// after it has read the whole chunk.
 #include <png.h>
 #include <zlib.h>
 
@@ -55,8 +55,8 @@ std::uint32_t big_endian_u32(ConstBytes bytes, std::size_t at) {
   return value;
 }
 
-// Walks the chunks. A truncated file has no IEND chunk. Critical chunks (capital first letter) must match their checksums; an
-// EXIF chunk that does not match is ignored.
+// Walks the chunks. A truncated file has no IEND chunk. Critical chunks (capital first letter) must match
+// their checksums; an EXIF chunk that does not match is ignored.
 Status check_chunks(ConstBytes bytes, int& orientation) {
   std::size_t at = 8;
   orientation = 1;
@@ -133,8 +133,8 @@ class PngCodec final : public ImageCodec {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
     png_set_user_limits(png_, static_cast<png_uint_32>(limits_.image_side),
                         static_cast<png_uint_32>(limits_.image_side));
-    // libpng would decompress texts and colour profiles, which pixels do not need. -1 ignores all chunks that pixels do not
-    // need, known and unknown ones. check_chunks() has read the eXIf chunk.
+    // libpng would decompress texts and colour profiles, which pixels do not need. -1 ignores all chunks that
+    // pixels do not need, known and unknown ones. check_chunks() has read the eXIf chunk.
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     png_set_chunk_malloc_max(png_, 8u << 20);
     png_set_crc_action(png_, PNG_CRC_QUIET_USE, PNG_CRC_DEFAULT);  // check_chunks() has checked them

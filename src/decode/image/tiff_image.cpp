@@ -1,8 +1,8 @@
 // Decodes the first page of a TIFF file with libtiff, and only the rows or tiles of the region.
 //
-// Two checks bound the memory that a malicious file can cost: tags may not claim more data than the file has (libtiff keeps the
-// data of every tag, and many tags can claim the same bytes), and only compressions whose decoders need little memory are
-// supported. tiff.h reads volumes and stacks.
+// Two checks bound the memory that a malicious file can cost: tags may not claim more data than the file has
+// (libtiff keeps the data of every tag, and many tags can claim the same bytes), and only compressions whose
+// decoders need little memory are supported. tiff.h reads volumes and stacks.
 #include "decode/image/image_formats.h"
 
 #ifdef PENSTOCK_WITH_TIFF
@@ -68,8 +68,8 @@ toff_t seek_image(thandle_t handle, toff_t offset, int whence) {
 toff_t size_of_image(thandle_t handle) { return static_cast<MemoryFile*>(handle)->bytes.size(); }
 int close_image(thandle_t) { return 0; }
 
-// Lets libtiff read compressed data in place. It does not write to them; the pointer is not const only because writers use
-// the same interface.
+// Lets libtiff read compressed data in place. It does not write to them; the pointer is not const only
+// because writers use the same interface.
 int map_file(thandle_t handle, void** base, toff_t* size) {
   auto* file = static_cast<MemoryFile*>(handle);
   *base = const_cast<std::byte*>(file->bytes.data());
@@ -113,8 +113,9 @@ class BorrowedObject final : public Object {
   ConstBytes bytes_;
 };
 
-// Refuses overlapping tags, which would make libtiff allocate the same bytes many times, and tags that libtiff cannot read,
-// which it ignores with a warning: without its palette, a picture would have other colours.
+// Refuses overlapping tags, which would make libtiff allocate the same bytes many times, and tags that
+// libtiff cannot read, which it ignores with a warning: without its palette, a picture would have other
+// colours.
 Status check_directory(ConstBytes encoded) {
   BorrowedObject object(encoded);
   const std::string uri;
@@ -274,7 +275,8 @@ class TiffCodec final : public ImageCodec {
     return {};
   }
 
-  // Memory that libtiff allocates: a copy of data with reversed bits, and the coefficients of a progressive JPEG.
+  // Memory that libtiff allocates: a copy of data with reversed bits, and the coefficients of a progressive
+  // JPEG.
   std::uint64_t working_bytes(std::size_t file_bytes) const {
     std::uint64_t bytes = kTiffLibraryBytes;
     if (number(TIFFTAG_FILLORDER) != FILLORDER_MSB2LSB) bytes += file_bytes;
@@ -282,8 +284,8 @@ class TiffCodec final : public ImageCodec {
     return bytes;
   }
 
-  // It is unknown before reading whether a strip is progressive. libtiff refuses strips whose sampling factors differ from
-  // those of the directory.
+  // It is unknown before reading whether a strip is progressive. libtiff refuses strips whose sampling
+  // factors differ from those of the directory.
   std::uint64_t jpeg_bytes() const {
     std::array<JpegSampling, kMaxJpegComponents> sampling;
     std::uint16_t across = 1, down = 1;

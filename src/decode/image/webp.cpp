@@ -1,5 +1,5 @@
-// Decodes WebP with libwebp. The whole picture is decoded, and the region is a view of it, because libwebp moves crops to even
-// columns, and the pixels must equal those of a full decode.
+// Decodes WebP with libwebp. The whole picture is decoded, and the region is a view of it, because libwebp
+// moves crops to even columns, and the pixels must equal those of a full decode.
 #include "decode/image/image_formats.h"
 
 #ifdef PENSTOCK_WITH_WEBP
@@ -19,8 +19,8 @@ namespace penstock {
 
 namespace {
 
-// Walks the chunks of an extended file ("VP8X"), the only kind that can have EXIF. Like libwebp's demuxer, it uses an EXIF
-// chunk only if the flags announce one.
+// Walks the chunks of an extended file ("VP8X"), the only kind that can have EXIF. Like libwebp's demuxer, it
+// uses an EXIF chunk only if the flags announce one.
 int webp_orientation(ConstBytes encoded) {
   constexpr std::uint8_t kHasExif = 0x08;
   ByteReader reader(encoded);
@@ -38,8 +38,8 @@ int webp_orientation(ConstBytes encoded) {
   return 1;
 }
 
-// Memory that libwebp allocates: all pixels (of a lossless image, or of lossless alpha), small images of up to three
-// transforms, a few rows, and Huffman codes.
+// Memory that libwebp allocates: all pixels (of a lossless image, or of lossless alpha), small images of up
+// to three transforms, a few rows, and Huffman codes.
 Result<std::uint64_t> webp_working_bytes(ConstBytes encoded, std::uint32_t width, std::uint32_t height) {
   constexpr std::uint64_t kWebpFixedBytes = 256 << 10;
   constexpr std::uint64_t kBytesPerColumn = 160;

@@ -186,7 +186,8 @@ class LosslessReader {
     return ((2 + (symbol & 1)) << extra) + stream_.bits(extra) + 1;
   }
 
-  // The first 120 distances mean pixels nearby, in the rows above: (8 - low nibble) columns, high nibble rows.
+  // The first 120 distances mean pixels nearby, in the rows above: (8 - low nibble) columns, high nibble
+  // rows.
   static std::uint64_t distance_of(std::uint32_t code, std::uint32_t width) {
     constexpr std::array<std::uint8_t, 120> kNearby = {
         0x18, 0x07, 0x17, 0x19, 0x28, 0x06, 0x27, 0x29, 0x16, 0x1a, 0x26, 0x2a, 0x38, 0x05, 0x37, 0x39, 0x15, 0x1b,

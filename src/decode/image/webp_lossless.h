@@ -1,8 +1,8 @@
 // Computes how much memory libwebp allocates for the Huffman codes of a lossless image.
 //
-// A lossless image may have up to 65,536 groups of five Huffman codes, and libwebp keeps tables of some 12 KiB for
-// each: a file of 300 KB can ask for 770 MB. The number of groups comes after other compressed data, so this code
-// decodes the file up to there, and keeps nothing of it.
+// A lossless image may have up to 65,536 groups of five Huffman codes, and libwebp keeps tables of some 12
+// KiB for each: a file of 300 KB can ask for 770 MB. The number of groups comes after other compressed data,
+// so this code decodes the file up to there, and keeps nothing of it.
 #pragma once
 
 #include <cstdint>

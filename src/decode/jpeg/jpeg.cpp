@@ -1,11 +1,12 @@
 // Decodes JPEG with libjpeg-turbo, and only the rows and columns of a region.
 //
-// The pixels equal those of a full decode (tests check this for every subsampling), for two reasons. Fancy upsampling uses
-// one column beyond the region, so one more column is decoded on each side. And rows are skipped only once, from the top,
-// because libjpeg-turbo 2.1 makes errors if it skips again after an odd number of rows.
+// The pixels equal those of a full decode (tests check this for every subsampling), for two reasons. Fancy
+// upsampling uses one column beyond the region, so one more column is decoded on each side. And rows are
+// skipped only once, from the top, because libjpeg-turbo 2.1 makes errors if it skips again after an odd
+// number of rows.
 //
-// A file is refused if libjpeg warns about anything. If the region includes the last row, that covers data between the last
-// block and the end marker, too.
+// A file is refused if libjpeg warns about anything. If the region includes the last row, that covers data
+// between the last block and the end marker, too.
 #include <csetjmp>
 #include <cstdio>  // jpeglib.h needs FILE
 
@@ -33,8 +34,9 @@ namespace {
 
 constexpr int kRowsAtOnce = 16;
 
-// Bounds the work of a malicious file. A scan visits all blocks of its components, even if it has no data for them. A usual
-// file has about ten scans; 32 visits per block are enough even for one bit per coefficient and scan.
+// Bounds the work of a malicious file. A scan visits all blocks of its components, even if it has no data for
+// them. A usual file has about ten scans; 32 visits per block are enough even for one bit per coefficient and
+// scan.
 constexpr std::uint64_t kMaxVisitsPerBlock = 32;
 constexpr std::uint64_t kFreeVisits = 1 << 21;  // allowed to any file: the work of a fraction of a second
 
@@ -56,8 +58,8 @@ ErrorManager* manager_of(j_common_ptr info) { return reinterpret_cast<ErrorManag
   std::longjmp(manager->escape, 1);
 }
 
-// If data is missing, left over or invalid, libjpeg only warns and makes the rest grey. A training loop must not get such
-// pixels, so warnings are errors here.
+// If data is missing, left over or invalid, libjpeg only warns and makes the rest grey. A training loop must
+// not get such pixels, so warnings are errors here.
 void on_message(j_common_ptr info, int level) {
   if (level >= 0) return;
   const int warning = info->err->msg_code;
@@ -91,8 +93,9 @@ void on_progress(j_common_ptr info) {
   std::longjmp(manager->escape, 1);
 }
 
-// Entropy-coded data never contains FF D9, because FF is always stuffed. So a file without it is truncated, even if the wanted
-// rows are complete. The search begins at the scan, because a thumbnail before it may have an end marker of its own.
+// Entropy-coded data never contains FF D9, because FF is always stuffed. So a file without it is truncated,
+// even if the wanted rows are complete. The search begins at the scan, because a thumbnail before it may have
+// an end marker of its own.
 bool has_end_marker(ConstBytes encoded) {
   const std::size_t scan = jpeg_scan_offset(encoded);
   for (std::size_t at = encoded.size() - 1; at-- > scan;)
@@ -121,7 +124,8 @@ class JpegCodec final : public ImageCodec {
 
   Result<ImageHeader> open(ConstBytes encoded) override {
     encoded_ = encoded;
-    // The decompressor is made anew, because a file without tables must not be decoded with those of the previous file.
+    // The decompressor is made anew, because a file without tables must not be decoded with those of the
+    // previous file.
     jpeg_destroy_decompress(&info_);
     create();
     if (!has_end_marker(encoded)) return fail(ErrorCode::kTruncated, "truncated JPEG");
@@ -171,8 +175,8 @@ class JpegCodec final : public ImageCodec {
     JDIMENSION x, width;
   };
 
-  // kDataLeft: our Huffman decoder has finished, but there are bytes before the end marker. libjpeg decides whether they are
-  // damage; it tolerates a few.
+  // kDataLeft: our Huffman decoder has finished, but there are bytes before the end marker. libjpeg decides
+  // whether they are damage; it tolerates a few.
   enum class Outcome : std::uint8_t { kDone, kFailed, kDataLeft };
 
   void create() {

@@ -12,8 +12,8 @@
 namespace penstock {
 namespace {
 
-// The first members of libjpeg's private jpeg_entropy_decoder, which have not changed since the first release.
-// jpeg_entropy_decoder_fits() checks this for the library in use.
+// The first members of libjpeg's private jpeg_entropy_decoder, which have not changed since the first
+// release. jpeg_entropy_decoder_fits() checks this for the library in use.
 struct EntropyInterface {
   void (*start_pass)(j_decompress_ptr);
   boolean (*decode_mcu)(j_decompress_ptr, JBLOCKROW*);
@@ -169,8 +169,8 @@ template <bool kStore>
       if (size != 0) [[likely]] {
         k += entry >> 16;
         if constexpr (kStore) {
-          // The number is in the last `size` of `length` bits. If its top bit is 0, it is negative: smaller by
-          // 2^size - 1.
+          // The number is in the last `size` of `length` bits. If its top bit is 0, it is negative: smaller
+          // by 2^size - 1.
           const auto mask = static_cast<std::uint32_t>((1u << size) - 1);
           const auto raw = static_cast<std::uint32_t>(reader.bits >> (64 - length)) & mask;
           const std::uint32_t below = mask & ((raw >> (size - 1)) - 1);

@@ -1,9 +1,10 @@
 // A faster Huffman decoder for baseline JPEGs, which replaces that of libjpeg-turbo.
 //
-// Why: for photographs, most of the time is spent in Huffman decoding, and libjpeg-turbo's decoder has several unpredictable
-// branches per coefficient. This one finds run, size and total length in one lookup, computes the number without a branch,
-// and refills eight bytes at a time. libjpeg-turbo still does everything after the coefficients (dequantisation, IDCT,
-// upsampling, colour), so the pixels are the same. See docs/decisions/0004.
+// Why: for photographs, most of the time is spent in Huffman decoding, and libjpeg-turbo's decoder has
+// several unpredictable branches per coefficient. This one finds run, size and total length in one lookup,
+// computes the number without a branch, and refills eight bytes at a time. libjpeg-turbo still does
+// everything after the coefficients (dequantisation, IDCT, upsampling, colour), so the pixels are the same.
+// See docs/decisions/0004.
 #pragma once
 
 #include <array>
@@ -15,24 +16,26 @@
 
 namespace penstock {
 
-// Serves one decompression at a time. It keeps its tables between images, because most images of a data set share them.
+// Serves one decompression at a time. It keeps its tables between images, because most images of a data set
+// share them.
 class JpegEntropyDecoder {
  public:
-  // Call it after jpeg_start_decompress, with the whole image in memory. Returns false, and changes nothing, unless the image
-  // is baseline with a single scan. Uses info.client_data. Reports damage through info.err as a warning of libjpeg
-  // (emit_message with level -1), which must not return. Calls info.progress, if set, every few thousand MCUs.
+  // Call it after jpeg_start_decompress, with the whole image in memory. Returns false, and changes nothing,
+  // unless the image is baseline with a single scan. Uses info.client_data. Reports damage through info.err
+  // as a warning of libjpeg (emit_message with level -1), which must not return. Calls info.progress, if set,
+  // every few thousand MCUs.
   bool attach(jpeg_decompress_struct& info);
 
-  // Call it after the last MCU: libjpeg then continues at the marker that follows. Returns false, and changes nothing, if
-  // there are bytes of data before that marker.
+  // Call it after the last MCU: libjpeg then continues at the marker that follows. Returns false, and changes
+  // nothing, if there are bytes of data before that marker.
   bool finish(jpeg_decompress_struct& info) const;
 
  private:
   static constexpr int kLookupBits = 10;
 
-  // The lookup table is indexed by the next kLookupBits bits: run << 16 | code length << 12 | size of the number that follows
-  // the code << 8 | length of both. 0 means a longer code, or a number that is too long for one step. The length has the
-  // lowest bits, because the next lookup waits for it.
+  // The lookup table is indexed by the next kLookupBits bits: run << 16 | code length << 12 | size of the
+  // number that follows the code << 8 | length of both. 0 means a longer code, or a number that is too long
+  // for one step. The length has the lowest bits, because the next lookup waits for it.
   struct Table {
     JHUFF_TBL built_from;  // tells whether the table is still valid
     bool is_built = false;
@@ -42,8 +45,8 @@ class JpegEntropyDecoder {
     void build(const JHUFF_TBL& from);
   };
 
-  // The unread bits. Functions for rare cases take and return a reader by value, because a reader whose address is never
-  // taken stays in registers.
+  // The unread bits. Functions for rare cases take and return a reader by value, because a reader whose
+  // address is never taken stays in registers.
   struct BitReader {
     const std::uint8_t* at = nullptr;
     const std::uint8_t* end = nullptr;
@@ -60,7 +63,8 @@ class JpegEntropyDecoder {
     int take_number(int size);  // as JPEG stores signed numbers; size >= 1
   };
 
-  // The same code, compiled twice: it mostly shifts by variable amounts, for which BMI2 has faster instructions.
+  // The same code, compiled twice: it mostly shifts by variable amounts, for which BMI2 has faster
+  // instructions.
   static boolean decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks);
   static boolean decode_mcu_with_bmi2(j_decompress_ptr info, JBLOCKROW* blocks);
   static boolean decode_next_mcu(j_decompress_ptr info, JBLOCKROW* blocks);
@@ -79,8 +83,8 @@ class JpegEntropyDecoder {
   unsigned until_progress_ = kMcusPerProgress;
 };
 
-// Returns whether the decoder works with the libjpeg of this process. It is determined once, by decoding a small image both
-// ways. Thread-safe.
+// Returns whether the decoder works with the libjpeg of this process. It is determined once, by decoding a
+// small image both ways. Thread-safe.
 bool jpeg_entropy_decoder_fits();
 
 }  // namespace penstock

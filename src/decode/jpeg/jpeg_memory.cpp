@@ -10,8 +10,8 @@ constexpr std::uint64_t kBytesPerBlock = 2 * kBlockSide * kBlockSide;
 constexpr std::uint64_t kRowAlignment = 64;
 // Structures, Huffman and colour tables, lists of pointers to rows, and the overhead of malloc.
 constexpr std::uint64_t kJpegFixedBytes = 64 << 10;
-// Rows of pixels that libjpeg keeps per row of blocks, for upsampling: ten, or sixteen if the image is scaled down and a
-// subsampled component is not.
+// Rows of pixels that libjpeg keeps per row of blocks, for upsampling: ten, or sixteen if the image is scaled
+// down and a subsampled component is not.
 constexpr std::uint64_t kKeptRows = 16;
 
 std::uint64_t divided_up(std::uint64_t value, std::uint64_t by) { return (value + by - 1) / by; }

@@ -1,7 +1,8 @@
 // Reads the attributes of OME-XML that say which axes the pages of an OME-TIFF form.
 //
-// This is a scan over tags and attributes, not an XML parser: it keeps only numbers, resolves no entities, follows no
-// references and refuses documents with a DOCTYPE. Its time and memory are linear in the size of any text.
+// This is a scan over tags and attributes, not an XML parser: it keeps only numbers, resolves no entities,
+// follows no references and refuses documents with a DOCTYPE. Its time and memory are linear in the size of
+// any text.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ struct OmePixels {
 
 bool is_ome_xml(std::string_view text);
 
-// Returns nothing if the text has no Pixels element, as in files that only name another file with the metadata. The text may
-// be truncated.
+// Returns nothing if the text has no Pixels element, as in files that only name another file with the
+// metadata. The text may be truncated.
 Result<std::optional<OmePixels>> read_ome_pixels(std::string_view text, const std::string& uri);
 
 }  // namespace penstock

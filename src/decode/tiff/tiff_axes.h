@@ -1,5 +1,5 @@
-// Reads the axes that the pages of a TIFF file form, which ImageJ, OME-XML and tifffile write into the description of the first
-// page.
+// Reads the axes that the pages of a TIFF file form, which ImageJ, OME-XML and tifffile write into the
+// description of the first page.
 #pragma once
 
 #include <string>
@@ -28,8 +28,8 @@ struct TiffPageAxes {
   bool operator==(const TiffPageAxes&) const = default;
 };
 
-// Axes of size 1 are left out, as in tifffile, unless tifffile wrote the shape. This function checks the sizes of a page; the
-// caller must check that the axes agree with the number of pages.
+// Axes of size 1 are left out, as in tifffile, unless tifffile wrote the shape. This function checks the
+// sizes of a page; the caller must check that the axes agree with the number of pages.
 Result<TiffPageAxes> read_tiff_axes(const TiffDirectories& directories, const std::string& uri);
 
 }  // namespace penstock

@@ -275,7 +275,8 @@ class Parser {
     PENSTOCK_CHECK(take(bytes.table_bytes));
     if (*count > kMaxSegments - out_.segments.size())
       return error(ErrorCode::kTooLarge, fmt::format("more than {} strips or tiles", kMaxSegments));
-    // Checks, before memory is allocated, that the entries are numbers; then their tables have the stated size.
+    // Checks, before memory is allocated, that the entries are numbers; then their tables have the stated
+    // size.
     PENSTOCK_CHECK(reader_.value(offsets, 0));
     PENSTOCK_CHECK(reader_.value(bytes, 0));
     // One table after the other, because both are read through one window.
@@ -321,8 +322,8 @@ class Parser {
     return {};
   }
 
-  // ImageJ writes only the first directory of a stack, and then all pages one after another; its description says so.
-  // tifffile can do the same.
+  // ImageJ writes only the first directory of a stack, and then all pages one after another; its description
+  // says so. tifffile can do the same.
   Status unfold_stack(std::uint64_t page_bytes) {
     if (out_.description.contains("\"truncated\": true"))
       return unsupported("a TIFF of tifffile's with one directory for all pages (truncate=True)");

@@ -1,7 +1,8 @@
-// Reads the directories of a TIFF or BigTIFF file: the layout of its pages, and the offsets of their strips or tiles.
+// Reads the directories of a TIFF or BigTIFF file: the layout of its pages, and the offsets of their strips
+// or tiles.
 //
-// A file whose pages differ in layout is refused. So are directories that form a loop or overlap: together they are no longer
-// than the file, which bounds the time and memory that a malicious file can cost.
+// A file whose pages differ in layout is refused. So are directories that form a loop or overlap: together
+// they are no longer than the file, which bounds the time and memory that a malicious file can cost.
 #pragma once
 
 #include <string>
@@ -54,9 +55,9 @@ struct TiffDirectories {
   std::string description;            // of the first page; at most its first 4 MiB
 };
 
-// Returns the pages in the order of the file, without reduced copies (thumbnails, levels of a pyramid) and masks. It also
-// returns all pages of a stack that ImageJ wrote with a single directory. Every segment lies within the file and has a
-// plausible length. `uri` appears in errors.
+// Returns the pages in the order of the file, without reduced copies (thumbnails, levels of a pyramid) and
+// masks. It also returns all pages of a stack that ImageJ wrote with a single directory. Every segment lies
+// within the file and has a plausible length. `uri` appears in errors.
 Result<TiffDirectories> read_tiff_directories(Object& object, const std::string& uri);
 
 }  // namespace penstock

@@ -25,8 +25,8 @@ class TiffPixels {
   // The number of planes, which are read one after another; 1 if the samples of a pixel are interleaved.
   int planes() const { return separate_planes_ ? colour_samples_ : 1; }
 
-  // Writes `count` pixels from column `x` of a row of plane `plane` to `out`. After all planes, finish_row() computes the
-  // colours.
+  // Writes `count` pixels from column `x` of a row of plane `plane` to `out`. After all planes, finish_row()
+  // computes the colours.
   void write_row(const std::byte* row, int x, int count, int plane, PixelFormat format, std::byte* out) const;
   void finish_row(int count, PixelFormat format, std::byte* out) const;
 

@@ -1,7 +1,7 @@
 // Reads numbers of a TIFF file by their offset, in the byte order of the file. Every offset is checked.
 //
-// Directories and their tables are small and close together, so a window of the file is read at a time. Over a network, most
-// directories then cost one request.
+// Directories and their tables are small and close together, so a window of the file is read at a time. Over
+// a network, most directories then cost one request.
 #pragma once
 
 #include <string>

@@ -1,7 +1,8 @@
-// The inner loops of transforms, compiled once per instruction set. The best set is chosen when the program starts.
+// The inner loops of transforms, compiled once per instruction set. The best set is chosen when the program
+// starts.
 //
-// They are plain C++ that the compiler vectorises, without fused multiply-add, so that every machine computes the same bits
-// (docs/decisions/0003). Inputs and outputs must not overlap. All functions are thread-safe.
+// They are plain C++ that the compiler vectorises, without fused multiply-add, so that every machine computes
+// the same bits (docs/decisions/0003). Inputs and outputs must not overlap. All functions are thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +33,8 @@ struct Kernels {
   void (*blend_columns_x1_f32)(const float* row, const int* first, const float* weights, int taps, float* out,
                                int count);
 
-  // One channel of a row of pixels: out[i] = pixels[i * step] * scale + bias. `step` is 4, 3 or 1, or the negative of
-  // these.
+  // One channel of a row of pixels: out[i] = pixels[i * step] * scale + bias. `step` is 4, 3 or 1, or the
+  // negative of these.
   void (*channel_to_f32)(const std::uint8_t* pixels, int step, float* out, std::size_t count, float scale,
                          float bias);
   void (*channel_to_f16)(const std::uint8_t* pixels, int step, std::uint16_t* out, std::size_t count,

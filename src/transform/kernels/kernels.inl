@@ -1,6 +1,6 @@
-// Included by one source file for each instruction set, which defines KERNEL_SET and KERNEL_NAME.
-// Everything is local to the file, and nothing from the headers of the standard library is called: otherwise the linker could
-// choose a function that was compiled for one processor and use it on another.
+// Included by one source file for each instruction set, which defines KERNEL_SET and KERNEL_NAME. Everything
+// is local to the file, and nothing from the headers of the standard library is called: otherwise the linker
+// could choose a function that was compiled for one processor and use it on another.
 #include "transform/kernels/kernels.h"
 
 namespace penstock {
@@ -60,7 +60,8 @@ inline void round_to_bytes(const float* __restrict in, std::uint8_t* __restrict 
   for (int i = 0; i < count; ++i) out[i] = static_cast<std::uint8_t>(static_cast<int>(clamp_byte(in[i])));
 }
 
-// Reads four floats of pixels of kItems floats. With three items, the fourth float belongs to the next pixel and is not used.
+// Reads four floats of pixels of kItems floats. With three items, the fourth float belongs to the next pixel
+// and is not used.
 template <int kItems, int kTaps>
 inline void columns_of(const float* row, const int* first, const float* weights, int taps, float* out,
                        int count) {
