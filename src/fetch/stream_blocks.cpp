@@ -131,6 +131,7 @@ void StreamBlocks::forget_if_changed(std::uint32_t stream) {
     entry = is_stale ? kept_.erase(entry) : std::next(entry);
   }
   decoders_.erase(stream);
+  damaged_.erase(stream);
   opened_.erase(opened);
 }
 

@@ -1,0 +1,26 @@
+// What a worker thread brings along to read and make samples.
+#pragma once
+
+#include <memory>
+
+#include "base/memory/ledger.h"
+#include "base/memory/scratch.h"
+#include "base/stats.h"
+#include "fetch/bytes/byte_provider.h"
+#include "transform/context.h"
+
+namespace penstock {
+
+struct TestWorker {
+  static constexpr std::uint64_t kMemory = 16 << 20;
+
+  std::shared_ptr<Ledger> ledger = std::make_shared<Ledger>(4 * kMemory);
+  ScratchBudget budget{*ledger, kMemory, 0};
+  Scratch scratch{budget};
+  WorkerCounters counters;
+  StageClock clock{counters};
+  Context context{scratch, clock};
+  ReadOrigin origin;
+};
+
+}  // namespace penstock
