@@ -69,9 +69,9 @@ Result<std::size_t> ZstdFrames::decode(ConstBytes frames, MutableBytes out) {
       return fail_at(ErrorCode::kUnsupported, fmt::format("a frame that needs dictionary {}", dictionary),
                      offset);
     std::byte nowhere{};  // the library needs an address even for no bytes
-    const MutableBytes rest = out.subspan(written);
-    const std::size_t answer = ZSTD_decompressDCtx(context_, rest.empty() ? &nowhere : rest.data(),
-                                                   rest.size(), frame.data(), frame.size());
+    const MutableBytes target = out.subspan(written);
+    const std::size_t answer = ZSTD_decompressDCtx(context_, target.empty() ? &nowhere : target.data(),
+                                                   target.size(), frame.data(), frame.size());
     if (ZSTD_isError(answer)) {
       if (ZSTD_getErrorCode(answer) == ZSTD_error_dstSize_tooSmall) return more_than("zstd", out.size());
       return damaged(answer, offset);
