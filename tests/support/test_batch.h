@@ -20,7 +20,7 @@ struct TestBatch {
         variable(std::make_shared<VariableMemory>(ledger, variable_bytes)) {
     contents.block = MemoryBlock::allocate(layout.batch_bytes());
     contents.prepare(layout, samples);
-    variable->promote(contents.room);
+    variable->promote(contents.variable);
   }
 
   // A number that was put into a slot.

@@ -63,13 +63,13 @@ TEST_F(DeliveryTest, brings_numbers_to_slots_and_what_varies_to_memory_of_its_ow
   EXPECT_EQ(batch.number<std::int64_t>(kNumber, 1), 77);
   EXPECT_EQ(batch.text(kCaption, 1), "a cat");
   EXPECT_EQ(batch.contents.parts[kRagged][1].spec, (ArraySpec{DType::kInt16, {3}}));
-  EXPECT_GE(batch.contents.room.bytes, 5u + 6u);
+  EXPECT_GE(batch.contents.variable.bytes, 5u + 6u);
 }
 
 TEST_F(DeliveryTest, texts_and_ragged_parts_are_withdrawn_so_that_their_memory_comes_back) {
   delivery.begin({&batch.target, 0});
   ASSERT_TRUE(delivery.deliver_text(kCaption, FieldKind::kText, "stays"));
-  const std::uint64_t used = batch.contents.room.bytes;
+  const std::uint64_t used = batch.contents.variable.bytes;
   delivery.begin({&batch.target, 1});
   ASSERT_TRUE(delivery.deliver_text(kCaption, FieldKind::kText, "goes"));
   ASSERT_TRUE(delivery.deliver(kRagged, ragged(3)));
@@ -77,7 +77,7 @@ TEST_F(DeliveryTest, texts_and_ragged_parts_are_withdrawn_so_that_their_memory_c
   EXPECT_EQ(batch.text(kCaption, 0), "stays");
   EXPECT_EQ(batch.text(kCaption, 1), "");
   EXPECT_EQ(batch.contents.parts[kRagged][1].data, nullptr);
-  EXPECT_EQ(batch.contents.room.bytes, used);
+  EXPECT_EQ(batch.contents.variable.bytes, used);
 }
 
 TEST_F(DeliveryTest, a_part_of_another_type_than_the_batch_has_takes_no_memory) {
@@ -88,7 +88,7 @@ TEST_F(DeliveryTest, a_part_of_another_type_than_the_batch_has_takes_no_memory) 
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::kShapeMismatch);
   delivery.withdraw();
-  EXPECT_EQ(batch.contents.room.bytes, 0u);
+  EXPECT_EQ(batch.contents.variable.bytes, 0u);
 }
 
 TEST_F(DeliveryTest, a_sample_that_comes_before_its_memory_is_too_early) {
@@ -105,8 +105,8 @@ TEST_F(DeliveryTest, a_sample_that_comes_before_its_memory_is_too_early) {
   EXPECT_TRUE(delivery.is_too_early());
   EXPECT_FALSE(delivery.is_batch_too_large());
   delivery.withdraw();
-  EXPECT_EQ(third.room.bytes, 0u);
-  EXPECT_GE(second.room.bytes, text.size()) << "the other batch has what it had";
+  EXPECT_EQ(third.variable.bytes, 0u);
+  EXPECT_GE(second.variable.bytes, text.size()) << "the other batch has what it had";
 }
 
 TEST_F(DeliveryTest, a_batch_that_takes_more_than_any_may_is_too_large) {

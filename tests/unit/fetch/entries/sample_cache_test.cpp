@@ -49,7 +49,7 @@ class SampleCacheTest : public testing::Test {
   SamplePlan plan;
   std::unique_ptr<SampleCache> loader;
   TestWorker worker;
-  CacheTier::Room allocate;
+  CacheTier::Allocate allocate;
 };
 
 TEST_F(SampleCacheTest, finds_what_was_added_for_the_same_sample_alone) {
