@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-// Separates the uses of random numbers, so that no two uses of one seed get the same numbers.
+// Streams of random numbers are separated by purpose, so that no two uses of one seed get the same numbers.
 enum class KeyPurpose : std::uint64_t {
   kFull = 1,
   kUnits = 2,

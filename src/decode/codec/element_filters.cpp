@@ -111,7 +111,7 @@ void for_blocks(StoredType from, ConstBytes encoded, StoredType to, MutableBytes
 
 float round_to_half(float value) { return static_cast<float>(half_to_double(double_to_half(value))); }
 
-// A sum modulo 2^64 is also correct modulo any smaller power of two.
+// A sum of differences modulo 2^64 is also correct modulo any smaller power of two.
 void sum_integers(const DeltaCodec& codec, ConstBytes encoded, MutableBytes decoded) {
   Integers block;
   std::uint64_t sum = 0;
