@@ -335,8 +335,8 @@ class RandomErasing(Transform):
 
     def __post_init__(self) -> None:
         if isinstance(self.value, str):
-            raise TypeError(f"{self._name('value')}={shown(self.value)}: wants a number, or one for each channel; random "
-                            "values are not supported")
+            raise TypeError(f"{self._name('value')}={shown(self.value)}: wants a number, or one for each channel; "
+                            "random values are not supported")
         self._set(p=number(self._name("p"), self.p, 0, 1),
                   scale=_range(self._name("scale"), self.scale, 0, 1, open_start=False),
                   ratio=_range(self._name("ratio"), self.ratio, 0),
