@@ -20,7 +20,9 @@ class FieldMakersTest : public testing::Test {
   template <typename Maker>
   bool is_made_by(const std::string& name, const SampleCache* cache = nullptr) {
     const auto maker = maker_of(name, cache);
-    return maker != nullptr && typeid(*maker) == typeid(Maker);
+    if (maker == nullptr) return false;
+    const FieldMaker& made = *maker;
+    return typeid(made) == typeid(Maker);
   }
   std::unique_ptr<FieldMaker> maker_of(const std::string& name, const SampleCache* cache = nullptr) {
     std::size_t field = 0;
