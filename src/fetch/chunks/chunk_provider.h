@@ -21,7 +21,7 @@ struct ChunkRead {
   ChunkId chunk;
   const ChunkedArray& array;
   ObjectRead read;  // of all its stored bytes, or, with `part`, of some of them
-  // Of a chunk that is stored as it is decoded: only these bytes are wanted, and they go here.
+  // Set where only some bytes are wanted, of a chunk that is stored as it is decoded: where they go.
   std::optional<MutableBytes> part = std::nullopt;
 };
 
