@@ -7,12 +7,11 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <mutex>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <thread>
 #include <vector>
 
+#include "base/first_error.h"
 #include "base/random.h"
 #include "demo_painter.h"
 
@@ -100,16 +99,14 @@ Status make_demo_images(const DemoImages& images, unsigned threads,
                         const std::function<void(std::uint64_t done)>& progress) {
   PENSTOCK_CHECK(prepare_folder(images));
   std::atomic<std::uint64_t> next = 0, done = 0;
-  std::mutex mutex;
-  std::optional<Error> first_error;
+  FirstError error;
   {
     std::vector<std::jthread> painters;
     for (unsigned i = 0; i < std::max(1u, threads); ++i)
       painters.emplace_back([&] {
         for (std::uint64_t index = next++; index < images.count; index = next++) {
           if (auto status = make_one(images, index); !status) {
-            const std::lock_guard lock(mutex);
-            if (!first_error) first_error = std::move(status).error();
+            error.report(std::move(status).error());
             next = images.count;
             return;
           }
@@ -121,7 +118,7 @@ Status make_demo_images(const DemoImages& images, unsigned threads,
       progress(done);
     }
   }
-  if (first_error) return std::unexpected(std::move(*first_error));
+  PENSTOCK_CHECK(error.status());
   return write_marker(images, bytes_of(images));
 }
 

@@ -100,21 +100,4 @@ class InterruptionCheck {
   std::uint32_t steps_ = 0;
 };
 
-// Waits until `is_done` returns true; `is_done` is called under the mutex of `lock`. If this thread is
-// interrupted before, `give_up` is called once, without the lock; it is expected to make the awaited work end
-// soon, for which the function then still waits.
-template <typename Lock, typename Condition, typename IsDone, typename GiveUp>
-void wait_interruptibly(Condition& condition, Lock& lock, IsDone is_done, GiveUp give_up) {
-  bool has_given_up = Interruption::current() == nullptr;
-  while (!has_given_up && !condition.wait_for(lock, Interruption::kLookEvery, is_done)) {
-    lock.unlock();
-    if (Interruption::is_requested()) {
-      has_given_up = true;
-      give_up();
-    }
-    lock.lock();
-  }
-  condition.wait(lock, is_done);
-}
-
 }  // namespace penstock

@@ -5,10 +5,10 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/guarded.h"
 #include "penstock/cache.h"
 
 namespace penstock::python {
@@ -16,21 +16,21 @@ namespace penstock::python {
 // Thread-safe.
 class Warnings {
  public:
-  void add(const std::string& message) {
-    const std::lock_guard lock(mutex_);
+  void add(const std::string& message) PENSTOCK_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
     messages_.push_back(message);
     is_any_ = true;
   }
-  std::vector<std::string> take() {
+  std::vector<std::string> take() PENSTOCK_EXCLUDES(mutex_) {
     if (!is_any_.exchange(false)) return {};
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return std::exchange(messages_, {});
   }
 
  private:
   std::atomic<bool> is_any_{false};
-  std::mutex mutex_;
-  std::vector<std::string> messages_;
+  Mutex mutex_;
+  std::vector<std::string> messages_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
 struct CacheHandle {

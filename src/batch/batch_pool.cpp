@@ -5,7 +5,7 @@ namespace penstock {
 BatchPool::~BatchPool() { ledger_->release(free_.size() * block_bytes_); }
 
 MemoryBlock BatchPool::try_take(bool must) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!free_.empty()) {
     MemoryBlock block = std::move(free_.back());
     free_.pop_back();
@@ -24,13 +24,13 @@ MemoryBlock BatchPool::try_take(bool must) {
 
 void BatchPool::put_back(MemoryBlock block) {
   if (block.size() == 0) return;
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   free_.push_back(std::move(block));
 }
 
 std::shared_ptr<void> BatchPool::lend(MemoryBlock block) {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++lent_;
   }
   ledger_->lend(block_bytes_);
@@ -40,13 +40,13 @@ std::shared_ptr<void> BatchPool::lend(MemoryBlock block) {
 }
 
 void BatchPool::on_return(std::function<void()> callback) {
-  std::lock_guard lock(callback_mutex_);
+  const MutexLock lock(callback_mutex_);
   callback_ = std::move(callback);
 }
 
 void BatchPool::receive(MemoryBlock block) {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     --lent_;
     if (blocks_ * block_bytes_ > area_bytes_) {
       block = MemoryBlock();
@@ -57,7 +57,7 @@ void BatchPool::receive(MemoryBlock block) {
       free_.push_back(std::move(block));
     }
   }
-  std::lock_guard lock(callback_mutex_);
+  const MutexLock lock(callback_mutex_);
   if (callback_) callback_();
 }
 

@@ -9,9 +9,9 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/guarded.h"
 #include "base/memory/ledger.h"
 #include "base/memory/memory_block.h"
 
@@ -30,28 +30,29 @@ class BatchPool : public std::enable_shared_from_this<BatchPool> {
 
   // Returns an empty block if the area is full or if the allocator has no memory. `must` says that the epoch has no
   // other batch in progress; blocks that are lent then do not count.
-  MemoryBlock try_take(bool must);
+  MemoryBlock try_take(bool must) PENSTOCK_EXCLUDES(mutex_);
   // Takes back a block that was not used.
-  void put_back(MemoryBlock block);
+  void put_back(MemoryBlock block) PENSTOCK_EXCLUDES(mutex_);
   // Hands a block to the user. It returns to the pool when the last copy of the pointer is gone.
-  std::shared_ptr<void> lend(MemoryBlock block);
+  std::shared_ptr<void> lend(MemoryBlock block) PENSTOCK_EXCLUDES(mutex_);
 
   // `callback` is called, on any thread, whenever a lent block has come back. Empty: no callback.
-  void on_return(std::function<void()> callback);
+  void on_return(std::function<void()> callback) PENSTOCK_EXCLUDES(callback_mutex_);
 
  private:
-  void receive(MemoryBlock block);
+  void receive(MemoryBlock block) PENSTOCK_EXCLUDES(mutex_, callback_mutex_);
 
   const std::shared_ptr<Ledger> ledger_;
   const std::size_t block_bytes_;
   const std::uint64_t area_bytes_;
   const std::shared_ptr<Allocator> allocator_;
-  std::mutex mutex_;
-  std::vector<MemoryBlock> free_;
-  std::uint64_t blocks_ = 0, lent_ = 0;  // lent blocks are counted in both
+  Mutex mutex_;
+  std::vector<MemoryBlock> free_ PENSTOCK_GUARDED_BY(mutex_);
+  // Lent blocks are counted in both.
+  std::uint64_t blocks_ PENSTOCK_GUARDED_BY(mutex_) = 0, lent_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   // A second mutex, because the callback locks a mutex that callers of try_take() hold.
-  std::mutex callback_mutex_;
-  std::function<void()> callback_;
+  Mutex callback_mutex_;
+  std::function<void()> callback_ PENSTOCK_GUARDED_BY(callback_mutex_);
 };
 
 }  // namespace penstock

@@ -12,7 +12,7 @@ std::string VariableMemory::describe_too_large(const char* what) const {
 }
 
 VariableMemory::Answer VariableMemory::take(VariableShare& share, std::uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (bytes > half_bytes_ || share.bytes > half_bytes_ - bytes) return Answer::kNever;
   const std::uint64_t others = behind_ + lent_;
   if (!share.is_next && (others > half_bytes_ || bytes > half_bytes_ - others)) {
@@ -33,30 +33,34 @@ VariableMemory::Answer VariableMemory::take(VariableShare& share, std::uint64_t 
 }
 
 void VariableMemory::give_back(VariableShare& share, std::uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
+  give_back_locked(share, bytes);
+}
+
+void VariableMemory::give_back_locked(VariableShare& share, std::uint64_t bytes) {
   ledger_->release(bytes);
   share.bytes -= bytes;
   (share.is_next ? next_ : behind_) -= bytes;
 }
 
 void VariableMemory::drop(VariableShare& share) {
-  give_back(share, share.bytes);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
+  give_back_locked(share, share.bytes);
   is_short_ = is_short_for_next_ = false;
 }
 
 bool VariableMemory::is_short() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return is_short_;
 }
 
 bool VariableMemory::is_short_for_next() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return is_short_for_next_;
 }
 
 void VariableMemory::promote(VariableShare& share) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (share.is_next) return;
   share.is_next = true;
   behind_ -= share.bytes;
@@ -64,30 +68,30 @@ void VariableMemory::promote(VariableShare& share) {
   is_short_ = false;
 }
 
-std::shared_ptr<void> VariableMemory::lend(VariableShare& share) {
-  const std::lock_guard lock(mutex_);
+VariableMemory::Loan VariableMemory::lend(VariableShare& share) {
+  const MutexLock lock(mutex_);
   const std::uint64_t bytes = share.bytes;
   ledger_->lend(bytes);
   (share.is_next ? next_ : behind_) -= bytes;
   lent_ += bytes;
   share = {};
   is_short_for_next_ = false;
-  return {this, [memory = shared_from_this(), bytes](void*) { memory->receive(bytes); }};
+  return {bytes, {this, [memory = shared_from_this(), bytes](void*) { memory->receive(bytes); }}};
 }
 
 void VariableMemory::on_return(std::function<void()> callback) {
-  const std::lock_guard lock(callback_mutex_);
+  const MutexLock lock(callback_mutex_);
   callback_ = std::move(callback);
 }
 
 void VariableMemory::receive(std::uint64_t bytes) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ledger_->forget_lent(bytes);
     lent_ -= bytes;
     is_short_ = false;
   }
-  const std::lock_guard lock(callback_mutex_);
+  const MutexLock lock(callback_mutex_);
   if (callback_) callback_();
 }
 

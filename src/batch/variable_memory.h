@@ -11,17 +11,20 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/guarded.h"
 #include "base/memory/ledger.h"
 
 namespace penstock {
 
+class VariableMemory;
+using VariableMutex = ClassMutex<VariableMemory>;
+
 // The memory that one batch holds. Only VariableMemory uses its members.
 struct VariableShare {
-  std::uint64_t bytes = 0;
-  bool is_next = false;
+  std::uint64_t bytes PENSTOCK_GUARDED_BY(VariableMutex::held) = 0;
+  bool is_next PENSTOCK_GUARDED_BY(VariableMutex::held) = false;
 };
 
 class VariableMemory : public std::enable_shared_from_this<VariableMemory> {
@@ -35,35 +38,41 @@ class VariableMemory : public std::enable_shared_from_this<VariableMemory> {
     kLater,  // not while earlier batches or other epochs hold the memory
     kNever,  // the batch would exceed the limit per batch
   };
-  Answer take(VariableShare& share, std::uint64_t bytes);
-  void give_back(VariableShare& share, std::uint64_t bytes);
+  Answer take(VariableShare& share, std::uint64_t bytes) PENSTOCK_EXCLUDES(mutex_);
+  void give_back(VariableShare& share, std::uint64_t bytes) PENSTOCK_EXCLUDES(mutex_);
   // Gives back everything that the batch holds, because the batch is abandoned.
-  void drop(VariableShare& share);
+  void drop(VariableShare& share) PENSTOCK_EXCLUDES(mutex_);
   // True if a batch after the next one would be refused, so that work on it is useless.
-  bool is_short() const;
+  bool is_short() const PENSTOCK_EXCLUDES(mutex_);
   // True if a next batch that was refused would be refused again.
-  bool is_short_for_next() const;
+  bool is_short_for_next() const PENSTOCK_EXCLUDES(mutex_);
 
   // The batch becomes the next one to be delivered.
-  void promote(VariableShare& share);
+  void promote(VariableShare& share) PENSTOCK_EXCLUDES(mutex_);
+  struct Loan {
+    std::uint64_t bytes = 0;
+    std::shared_ptr<void> token;
+  };
   // Hands the memory of a batch to the user. It returns when the last copy of the token is destroyed.
-  std::shared_ptr<void> lend(VariableShare& share);
+  Loan lend(VariableShare& share) PENSTOCK_EXCLUDES(mutex_);
 
   std::uint64_t max_bytes_per_batch() const { return half_bytes_; }
   std::string describe_too_large(const char* what) const;
   // `callback` is called, on any thread, whenever lent memory has come back. Empty: no callback.
-  void on_return(std::function<void()> callback);
+  void on_return(std::function<void()> callback) PENSTOCK_EXCLUDES(callback_mutex_);
 
  private:
-  void receive(std::uint64_t bytes);
+  void give_back_locked(VariableShare& share, std::uint64_t bytes) PENSTOCK_REQUIRES(mutex_, VariableMutex::held);
+  void receive(std::uint64_t bytes) PENSTOCK_EXCLUDES(mutex_, callback_mutex_);
 
   const std::shared_ptr<Ledger> ledger_;
   const std::uint64_t half_bytes_;
-  mutable std::mutex mutex_;
-  std::uint64_t next_ = 0, behind_ = 0, lent_ = 0;
-  bool is_short_ = false, is_short_for_next_ = false;
-  std::mutex callback_mutex_;  // a second mutex, because the callback locks a mutex that callers of take() hold
-  std::function<void()> callback_;
+  mutable VariableMutex mutex_;
+  std::uint64_t next_ PENSTOCK_GUARDED_BY(mutex_) = 0, behind_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  std::uint64_t lent_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  bool is_short_ PENSTOCK_GUARDED_BY(mutex_) = false, is_short_for_next_ PENSTOCK_GUARDED_BY(mutex_) = false;
+  Mutex callback_mutex_;  // a second mutex, because the callback locks a mutex that callers of take() hold
+  std::function<void()> callback_ PENSTOCK_GUARDED_BY(callback_mutex_);
 };
 
 }  // namespace penstock

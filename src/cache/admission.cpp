@@ -14,7 +14,7 @@ constexpr std::uint64_t kMinVisits = 32;  // fewer shares say nothing about the 
 }  // namespace
 
 void Admission::start(std::uint64_t visits) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   is_first_ = epochs_++ == 0;
   visits_ = visits;
   visited_ = 0;
@@ -22,7 +22,7 @@ void Admission::start(std::uint64_t visits) {
 }
 
 bool Admission::admits(double share, std::uint64_t entry_bytes, std::uint64_t free_bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!is_first_) return true;
   shares_[visited_ % kRemembered] = static_cast<float>(share);
   ++visited_;

@@ -1,9 +1,9 @@
 #include "cache/lru_tier.h"
 
 #include <list>
-#include <mutex>
 #include <unordered_map>
 
+#include "base/guarded.h"
 #include "base/random.h"
 
 namespace penstock {
@@ -26,8 +26,8 @@ class LruTier final : public CacheTier {
  public:
   explicit LruTier(std::uint64_t capacity_bytes) : capacity_(capacity_bytes) {}
 
-  std::optional<Found> find(const EntryKey& key, const Allocate&) override {
-    const std::lock_guard lock(mutex_);
+  std::optional<Found> find(const EntryKey& key, const Allocate&) override PENSTOCK_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
     const auto found = entries_.find(key);
     if (found == entries_.end()) return std::nullopt;
     by_use_.splice(by_use_.begin(), by_use_, found->second);
@@ -36,12 +36,12 @@ class LruTier final : public CacheTier {
   }
 
   bool has(const EntryKey& key) const override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return entries_.contains(key);
   }
 
   std::optional<std::uint32_t> marked_at(const EntryKey& key) const override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = entries_.find(key);
     if (found == entries_.end()) return std::nullopt;
     return EntryMark(found->second->bytes->mark, 0).moment();
@@ -55,7 +55,7 @@ class LruTier final : public CacheTier {
     if (auto filled = fill({entry->data.get(), bytes}); !filled)
       return std::unexpected(std::move(filled).error());
     EntryMark(entry->mark, 0).set(moment);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (entries_.contains(key)) return Added::kTaken;
     while (used_ + bytes > capacity_) drop(std::prev(by_use_.end()));
     by_use_.push_front({key, std::move(entry)});
@@ -65,14 +65,14 @@ class LruTier final : public CacheTier {
   }
 
   void withdraw(const EntryKey& key) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto found = entries_.find(key); found != entries_.end()) drop(found->second);
   }
 
   std::uint64_t free_bytes() const override { return UINT64_MAX; }  // it can always evict
 
   TierState state() const override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return {"ram", capacity_, used_, entries_.size(), 0, false};
   }
 
@@ -82,17 +82,17 @@ class LruTier final : public CacheTier {
     std::shared_ptr<Bytes> bytes;  // readers keep an evicted entry alive until they are done
   };
 
-  void drop(std::list<Entry>::iterator entry) {
+  void drop(std::list<Entry>::iterator entry) PENSTOCK_REQUIRES(mutex_) {
     used_ -= entry->bytes->size;
     entries_.erase(entry->key);
     by_use_.erase(entry);
   }
 
   const std::uint64_t capacity_;
-  mutable std::mutex mutex_;
-  std::list<Entry> by_use_;  // most recently used first
-  std::unordered_map<EntryKey, std::list<Entry>::iterator, KeyHash> entries_;
-  std::uint64_t used_ = 0;
+  mutable Mutex mutex_;
+  std::list<Entry> by_use_ PENSTOCK_GUARDED_BY(mutex_);  // most recently used first
+  std::unordered_map<EntryKey, std::list<Entry>::iterator, KeyHash> entries_ PENSTOCK_GUARDED_BY(mutex_);
+  std::uint64_t used_ PENSTOCK_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/guarded.h"
 
 namespace penstock {
 namespace {
@@ -31,11 +31,11 @@ void become_background() {
 struct TierCopy::Shared {
   Shared(CacheTier& memory_, CacheTier& disk_) : memory(memory_), disk(disk_) {}
 
-  void run(const std::stop_token& stop);
+  void run(const std::stop_token& stop) PENSTOCK_EXCLUDES(mutex);
   using Wanted = std::vector<std::shared_ptr<WantedEntries>>;
-  WantedEntries::State look_at(const Wanted& all, const std::stop_token& stop);
+  WantedEntries::State look_at(const Wanted& all, const std::stop_token& stop) PENSTOCK_EXCLUDES(mutex);
   void copy_entries(std::uint64_t request, const std::stop_token& stop);
-  void ask() {
+  void ask() PENSTOCK_REQUIRES(mutex) {
     ++requests;
     changed.notify_all();
   }
@@ -43,11 +43,11 @@ struct TierCopy::Shared {
   CacheTier& memory;
   CacheTier& disk;
   std::atomic<std::uint64_t> copied{0};
-  std::mutex mutex;
-  std::condition_variable_any changed;
+  Mutex mutex;
+  ConditionVariable changed;
   std::atomic<std::uint64_t> requests{0};  // calls of ask(); incremented under the mutex
-  std::uint64_t handled = 0;               // the last request that was carried out; this and the following are guarded by the mutex
-  Wanted wanted;
+  std::uint64_t handled PENSTOCK_GUARDED_BY(mutex) = 0;  // the last request that was carried out
+  Wanted wanted PENSTOCK_GUARDED_BY(mutex);
   std::jthread thread;  // last member, because it uses those above
 };
 
@@ -60,7 +60,7 @@ WantedEntries::State TierCopy::Shared::look_at(const Wanted& all, const std::sto
     if (state == WantedEntries::State::kNotYet) return state;
     if (state == WantedEntries::State::kAllIn) result = state;
     if (state != WantedEntries::State::kGivenUp) continue;
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     std::erase(wanted, entries);
   }
   return result;
@@ -87,19 +87,27 @@ void TierCopy::Shared::copy_entries(std::uint64_t request, const std::stop_token
 
 void TierCopy::Shared::run(const std::stop_token& stop) {
   become_background();
-  std::unique_lock lock(mutex);
-  while (!stop.stop_requested()) {
-    if (!changed.wait(lock, stop, [this] { return requests != handled; })) return;
+  const std::stop_callback wake(stop, [this] {
+    const MutexLock lock(mutex);
+    changed.notify_all();
+  });
+  MutexLock lock(mutex);
+  while (true) {
+    while (!stop.stop_requested() && requests == handled) changed.wait(mutex);
+    if (stop.stop_requested()) return;
     const std::uint64_t request = requests;
     const Wanted all = wanted;
     lock.unlock();
     const WantedEntries::State state = look_at(all, stop);
     if (state == WantedEntries::State::kAllIn) copy_entries(request, stop);
     lock.lock();
-    if (state != WantedEntries::State::kNotYet)
+    if (state != WantedEntries::State::kNotYet) {
       handled = request;
-    else
-      changed.wait_for(lock, stop, kBetweenLooks, [&] { return requests != request; });
+      continue;
+    }
+    const auto deadline = ConditionVariable::Clock::now() + kBetweenLooks;
+    while (!stop.stop_requested() && requests == request && changed.wait_until(mutex, deadline)) {
+    }
   }
 }
 
@@ -118,14 +126,14 @@ TierCopy::~TierCopy() {
 
 void TierCopy::add_wanted(std::shared_ptr<WantedEntries> wanted) {
   if (process_ != getpid()) return;
-  const std::lock_guard lock(shared_->mutex);
+  const MutexLock lock(shared_->mutex);
   shared_->wanted.push_back(std::move(wanted));
   shared_->ask();
 }
 
 void TierCopy::look_again() {
   if (process_ != getpid()) return;
-  const std::lock_guard lock(shared_->mutex);
+  const MutexLock lock(shared_->mutex);
   shared_->ask();
 }
 

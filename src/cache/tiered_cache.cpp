@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <ranges>
+
 #include "base/random.h"
 #include "cache/disk_tier.h"
 #include "cache/lru_tier.h"
@@ -27,27 +29,27 @@ Result<std::shared_ptr<Cache>> Cache::open(const CacheOptions& options) {
 }
 
 Status TieredCache::prepare(const Use& use) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (is_prepared_) return {};
-  processes_ = std::max(1u, use.processes);
+  tiers_.processes = std::max(1u, use.processes);
   PENSTOCK_CHECK(open_tiers(use));
   is_prepared_ = true;
   return {};
 }
 
 std::uint64_t TieredCache::take_charge(std::uint32_t processes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(is_charged_, true) ? 0 : options_.ram_bytes / std::max(1u, processes);
 }
 
 void TieredCache::give_back_charge() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   is_charged_ = false;
 }
 
 Status TieredCache::open_tiers(const Use& use) {
   if (options_.policy == CachePolicy::kLru) {
-    tiers_.push_back(make_lru_tier(options_.ram_bytes / std::max(1u, use.processes)));
+    tiers_.list.push_back(make_lru_tier(options_.ram_bytes / std::max(1u, use.processes)));
     return {};
   }
   if (options_.ram_bytes > 0) {
@@ -56,33 +58,34 @@ Status TieredCache::open_tiers(const Use& use) {
         open_ram_tier({fmt::format("{:016x}", identity), options_.ram_bytes, use.ram_entries,
                        useful_stripes(options_.ram_bytes, use.entry_bytes), use.processes, options_.warn});
     if (!ram) return std::unexpected(std::move(ram).error());
-    tiers_.push_back(std::move(*ram));
+    tiers_.list.push_back(std::move(*ram));
   }
   if (options_.disk_bytes > 0) {
     auto disk = open_disk_tier({options_.disk_folder, options_.disk_bytes, use.disk_entries, options_.warn});
     if (disk)
-      tiers_.push_back(std::move(*disk));
+      tiers_.list.push_back(std::move(*disk));
     else if (options_.warn)
       options_.warn(fmt::format("goes on without the cache on disk: {}", disk.error().describe()));
-    if (tiers_.size() == 2) copy_ = std::make_unique<TierCopy>(*tiers_[0], *tiers_[1]);
+    if (tiers_.list.size() == 2) tiers_.copy = std::make_unique<TierCopy>(*tiers_.list[0], *tiers_.list[1]);
   }
   return {};
 }
 
 std::optional<TieredCache::Hit> TieredCache::find(const EntryKey& key, const CacheTier::Allocate& allocate) const {
-  for (std::size_t tier = 0; tier < tiers_.size(); ++tier)
-    if (auto found = tiers_[tier]->find(key, allocate)) return Hit{tier, std::move(*found)};
+  const std::vector<CacheTierPtr>& tiers = opened().list;
+  for (std::size_t tier = 0; tier < tiers.size(); ++tier)
+    if (auto found = tiers[tier]->find(key, allocate)) return Hit{tier, std::move(*found)};
   return std::nullopt;
 }
 
 bool TieredCache::has(const EntryKey& key) const {
-  for (const CacheTierPtr& tier : tiers_)
+  for (const CacheTierPtr& tier : opened().list)
     if (tier->has(key)) return true;
   return false;
 }
 
 std::optional<std::uint32_t> TieredCache::marked_at(const EntryKey& key) const {
-  for (const CacheTierPtr& tier : tiers_)
+  for (const CacheTierPtr& tier : opened().list)
     if (const auto moment = tier->marked_at(key)) return moment;
   return std::nullopt;
 }
@@ -92,15 +95,16 @@ void TieredCache::warn_of_no_version(const std::string& message) const {
 }
 
 void TieredCache::expect(const EntryKey& key) const {
-  for (const CacheTierPtr& tier : tiers_) tier->expect(key);
+  for (const CacheTierPtr& tier : opened().list) tier->expect(key);
 }
 
 Result<bool> TieredCache::add(const EntryKey& key, std::uint64_t bytes, const CacheTier::Fill& fill,
                               const CacheTier::Allocate& allocate, const Keeping& keeping) const {
-  for (std::size_t i = 0; i < tiers_.size(); ++i) {
+  const std::vector<CacheTierPtr>& tiers = opened().list;
+  for (std::size_t i = 0; i < tiers.size(); ++i) {
     const bool is_disk = i > 0 || options_.ram_bytes == 0;
     if (keeping.stays_in_memory && is_disk) break;
-    const auto added = tiers_[i]->add(key, bytes, fill, allocate, keeping.moment);
+    const auto added = tiers[i]->add(key, bytes, fill, allocate, keeping.moment);
     if (!added) return std::unexpected(added.error());
     if (*added != CacheTier::Added::kFull) return *added == CacheTier::Added::kYes;
   }
@@ -108,37 +112,37 @@ Result<bool> TieredCache::add(const EntryKey& key, std::uint64_t bytes, const Ca
 }
 
 void TieredCache::withdraw(const EntryKey& key) const {
-  for (const CacheTierPtr& tier : tiers_) tier->withdraw(key);
+  for (const CacheTierPtr& tier : opened().list) tier->withdraw(key);
 }
 
 std::uint64_t TieredCache::free_bytes() const {
   std::uint64_t bytes = 0;
-  for (const CacheTierPtr& tier : tiers_) bytes += std::min(tier->free_bytes(), UINT64_MAX - bytes);
-  return bytes / processes_;
+  for (const CacheTierPtr& tier : opened().list) bytes += std::min(tier->free_bytes(), UINT64_MAX - bytes);
+  return bytes / opened().processes;
 }
 
 std::uint32_t TieredCache::agree(std::uint64_t on, std::uint32_t mine) const {
-  for (auto tier = tiers_.rbegin(); tier != tiers_.rend(); ++tier) mine = (*tier)->agree(on, mine);
+  for (const CacheTierPtr& tier : std::views::reverse(opened().list)) mine = tier->agree(on, mine);
   return mine;
 }
 
 void TieredCache::add_wanted(std::shared_ptr<WantedEntries> wanted) const {
-  if (copy_) copy_->add_wanted(std::move(wanted));
+  if (const auto& copy = opened().copy) copy->add_wanted(std::move(wanted));
 }
 
 void TieredCache::look_again() const {
-  if (copy_) copy_->look_again();
+  if (const auto& copy = opened().copy) copy->look_again();
 }
 
 void TieredCache::note(const std::string& words) const {
-  for (const CacheTierPtr& tier : tiers_) tier->note(words);
+  for (const CacheTierPtr& tier : opened().list) tier->note(words);
 }
 
 std::vector<TierState> TieredCache::tiers() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<TierState> states;
-  for (const CacheTierPtr& tier : tiers_) states.push_back(tier->state());
-  if (copy_) states.back().copied = copy_->copied();
+  for (const CacheTierPtr& tier : tiers_.list) states.push_back(tier->state());
+  if (tiers_.copy) states.back().copied = tiers_.copy->copied();
   return states;
 }
 

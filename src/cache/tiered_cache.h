@@ -3,8 +3,8 @@
 // (cache/tier_copy.h). Thread-safe.
 #pragma once
 
-#include <mutex>
 
+#include "base/guarded.h"
 #include "cache/tier.h"
 #include "cache/tier_copy.h"
 
@@ -23,11 +23,11 @@ class TieredCache final : public Cache {
     std::uint64_t entry_bytes = 0;                    // usual size of an entry
     std::uint32_t processes = 1;
   };
-  Status prepare(const Use& use);
+  Status prepare(const Use& use) PENSTOCK_EXCLUDES(mutex_);
   // Returns the cache memory that counts against the budget of a loader while it is open. The first open
   // loader of a process is charged with the process's part of the tier in memory, the others with nothing.
-  std::uint64_t take_charge(std::uint32_t processes);
-  void give_back_charge();
+  std::uint64_t take_charge(std::uint32_t processes) PENSTOCK_EXCLUDES(mutex_);
+  void give_back_charge() PENSTOCK_EXCLUDES(mutex_);
 
   struct Hit {
     std::size_t tier = 0;
@@ -63,18 +63,24 @@ class TieredCache final : public Cache {
   void note(const std::string& words) const;
 
   const CacheOptions& options() const override { return options_; }
-  std::vector<TierState> tiers() const override;
+  std::vector<TierState> tiers() const override PENSTOCK_EXCLUDES(mutex_);
 
  private:
-  Status open_tiers(const Use& use);
+  struct Tiers {
+    std::uint32_t processes = 1;
+    std::vector<CacheTierPtr> list;
+    std::unique_ptr<TierCopy> copy;  // if there are both tiers; last member, because its thread uses them
+  };
+  Status open_tiers(const Use& use) PENSTOCK_REQUIRES(mutex_);
+  // The analysis cannot know that the tiers are used only after prepare(), and do not change any more then. A lock here
+  // would be taken for every sample.
+  const Tiers& opened() const PENSTOCK_NO_THREAD_SAFETY_ANALYSIS { return tiers_; }
 
   const CacheOptions options_;
-  mutable std::mutex mutex_;  // held while the tiers are made; afterwards the list does not change
-  bool is_prepared_ = false, is_charged_ = false;
-  std::uint32_t processes_ = 1;
   mutable std::atomic<bool> has_warned_ = false;
-  std::vector<CacheTierPtr> tiers_;
-  std::unique_ptr<TierCopy> copy_;  // if there are both tiers; last member, because its thread uses them
+  mutable Mutex mutex_;  // held while the tiers are made
+  bool is_prepared_ PENSTOCK_GUARDED_BY(mutex_) = false, is_charged_ PENSTOCK_GUARDED_BY(mutex_) = false;
+  Tiers tiers_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace penstock

@@ -98,7 +98,7 @@ void Lookahead::start(std::shared_ptr<const EpochOrder> order, const RankSlice& 
   end();
   drop_changed_chunks();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const SampleUse first = memory_->decoded_chunks.start_walk();
     memory_->distinct.start();
     walk_ = first.walk;
@@ -134,11 +134,11 @@ void Lookahead::interrupt() {
 
 void Lookahead::end() {
   interrupt();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!order_) return;
   order_.reset();
   memory_->decoded_chunks.end_walk(walk_);
-  const std::lock_guard open_lock(open_mutex_);
+  const MutexLock open_lock(open_mutex_);
   open_.clear();
 }
 
@@ -146,15 +146,15 @@ void Lookahead::end() {
 
 void Lookahead::open_batch(const PositionRange& range, BatchContents& contents) {
   if (source_.storage().arrays.empty()) return;
-  const std::lock_guard lock(open_mutex_);
+  const MutexLock lock(open_mutex_);
   open_.push_back({range, &contents});
   tell_open();
 }
 
 void Lookahead::close_batch(const PositionRange& range) {
   if (source_.storage().arrays.empty()) return;
-  std::unique_lock lock(open_mutex_);
-  unpinned_.wait(lock, [&] { return batch_at(range.first)->pins == 0; });
+  const MutexLock lock(open_mutex_);
+  while (batch_at(range.first)->pins > 0) unpinned_.wait(open_mutex_);
   open_.erase(batch_at(range.first));
   tell_open();
   memory_->decoded_chunks.close(walk_, use_at(range.first).due, range.count);
@@ -182,7 +182,7 @@ void Lookahead::tell_open() {
 std::unique_ptr<Lookahead::OpenPlace> Lookahead::find_open(const SampleUse& use) {
   if (use.walk != walk_) return nullptr;
   const std::uint64_t position = use.due - first_due_ + first_position_;
-  const std::lock_guard lock(open_mutex_);
+  const MutexLock lock(open_mutex_);
   const auto batch = batch_at(position);
   if (batch == open_.end()) return nullptr;
   ++batch->pins;
@@ -191,7 +191,7 @@ std::unique_ptr<Lookahead::OpenPlace> Lookahead::find_open(const SampleUse& use)
 
 void Lookahead::unpin(std::uint64_t position) {
   {
-    const std::lock_guard lock(open_mutex_);
+    const MutexLock lock(open_mutex_);
     --batch_at(position)->pins;
   }
   unpinned_.notify_all();
@@ -206,11 +206,11 @@ void Lookahead::divide_among(std::size_t epochs) {
 void Lookahead::extend() {
   // What is in the making must be known, or a chunk would go before it was handed to all that need it.
   const auto is_behind = [this] { return planned_end_ < open_end_; };
-  std::unique_lock lock(mutex_, std::defer_lock);
   if (is_behind())
-    lock.lock();
-  else if (!lock.try_lock())
+    mutex_.lock();
+  else if (!mutex_.try_lock())
     return;  // another does it
+  const MutexLock lock(mutex_, std::adopt_lock);
   if (!order_) return;
   for (std::uint64_t i = 0; i < kSamplesAStep || is_behind(); ++i) {
     if (batch_ >= slice_.batches()) return;
@@ -233,7 +233,7 @@ void Lookahead::plan_sample(std::uint64_t position, std::uint64_t sample) {
     if (cache_ != nullptr && cache_->is_on_disk())
       for (const ChunkId& chunk : fresh) cache_->expect(chunk);
     if (cache_ != nullptr)
-      std::erase_if(fresh, [&](const ChunkId& chunk) {
+      std::erase_if(fresh, [&](const ChunkId& chunk) PENSTOCK_REQUIRES(mutex_) {
         const bool is_kept = cache_->has(chunk);
         if (is_kept) ask(position, chunk);
         return is_kept;
@@ -280,7 +280,7 @@ void Lookahead::finish(std::uint64_t position, std::span<const ChunkId> chunks) 
     memory_->decoded_chunks.finish(use_at(position), chunks_of(source_, fields_, order_->sample_at(position)));
   if (ahead_) ahead_->finish(position);
   if (plan_.open_sample_bytes == 0) return;
-  const std::lock_guard lock(open_mutex_);
+  const MutexLock lock(open_mutex_);
   const auto batch = batch_at(position);
   if (batch != open_.end() && ++batch->finished == batch->range.count) tell_open();
 }

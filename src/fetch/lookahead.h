@@ -6,12 +6,11 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/guarded.h"
 #include "order/epoch_order.h"
 #include "order/rank_slice.h"
 #include "penstock/source.h"
@@ -80,18 +79,18 @@ class Lookahead {
            const LookaheadPlan& plan, const SampleCache* cache);
   ~Lookahead();
 
-  void start(std::shared_ptr<const EpochOrder> order, const RankSlice& slice);
+  void start(std::shared_ptr<const EpochOrder> order, const RankSlice& slice) PENSTOCK_EXCLUDES(mutex_, open_mutex_);
   // Workers that wait for a read get an error: nobody wants the samples any more.
   void interrupt();
   // Ends the epoch: no worker is at one of its samples any more.
-  void end();
+  void end() PENSTOCK_EXCLUDES(mutex_, open_mutex_);
   // Divides the memory for reading ahead among so many epochs.
   void divide_among(std::size_t epochs);
 
   // The batch of these positions is in the making: chunks may be copied to its samples.
-  void open_batch(const PositionRange& range, BatchContents& contents);
+  void open_batch(const PositionRange& range, BatchContents& contents) PENSTOCK_EXCLUDES(open_mutex_);
   // The batch is delivered, or given up. Waits until no chunk is being copied to it.
-  void close_batch(const PositionRange& range);
+  void close_batch(const PositionRange& range) PENSTOCK_EXCLUDES(open_mutex_);
 
   // A sample of an open batch. The batch stays open as long as this exists.
   class OpenPlace {
@@ -115,14 +114,14 @@ class Lookahead {
     Lookahead& owner_;
   };
   // nullptr where its batch is not open, or the sample is of another epoch.
-  std::unique_ptr<OpenPlace> find_open(const SampleUse& use);
+  std::unique_ptr<OpenPlace> find_open(const SampleUse& use) PENSTOCK_EXCLUDES(open_mutex_);
   const std::shared_ptr<Area>& open_area() const { return memory_->open; }
 
   // Called when a worker begins with a sample. Looks some samples further ahead.
-  void extend();
+  void extend() PENSTOCK_EXCLUDES(mutex_);
   // Called when a worker is done with a sample. `chunks` are all that it needs; none where it failed before they were
   // known.
-  void finish(std::uint64_t position, std::span<const ChunkId> chunks);
+  void finish(std::uint64_t position, std::span<const ChunkId> chunks) PENSTOCK_EXCLUDES(open_mutex_);
 
   DecodedChunkCache& decoded_chunks() { return memory_->decoded_chunks; }
   // The sample at this position, as the decoded chunk cache knows it.
@@ -139,11 +138,11 @@ class Lookahead {
     unsigned pins = 0;
   };
 
-  void plan_sample(std::uint64_t position, std::uint64_t sample);
-  void unpin(std::uint64_t position);
-  std::deque<OpenBatch>::iterator batch_at(std::uint64_t position);
-  void tell_open();
-  void ask(std::uint64_t position, const ChunkId& chunk);
+  void plan_sample(std::uint64_t position, std::uint64_t sample) PENSTOCK_REQUIRES(mutex_);
+  void unpin(std::uint64_t position) PENSTOCK_EXCLUDES(open_mutex_);
+  std::deque<OpenBatch>::iterator batch_at(std::uint64_t position) PENSTOCK_REQUIRES(open_mutex_);
+  void tell_open() PENSTOCK_REQUIRES(open_mutex_);
+  void ask(std::uint64_t position, const ChunkId& chunk) PENSTOCK_REQUIRES(mutex_);
   void drop_changed_chunks();
 
   const Source& source_;
@@ -152,20 +151,20 @@ class Lookahead {
   const SampleCache* const cache_;
   const std::shared_ptr<LookaheadMemory> memory_;
   std::unique_ptr<ReadAhead> ahead_;
-  // Set by start(), while no worker uses this.
+  // Set by start() and end(), while no worker uses this, and constant in between.
   std::uint64_t walk_ = 0, first_due_ = 0, first_position_ = 0;
-
-  std::mutex mutex_;  // of the walk
   std::shared_ptr<const EpochOrder> order_;
   RankSlice slice_;
-  std::uint64_t batch_ = 0, in_batch_ = 0;
-  std::uint64_t planned_ = 0;
+
+  Mutex mutex_;  // of the walk: one thread at a time looks further ahead
+  std::uint64_t batch_ PENSTOCK_GUARDED_BY(mutex_) = 0, in_batch_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  std::uint64_t planned_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   std::atomic<std::uint64_t> finished_{0};
   std::atomic<std::uint64_t> planned_end_{0}, open_end_{0};  // positions
 
-  std::mutex open_mutex_;  // guards what is below
-  std::condition_variable unpinned_;
-  std::deque<OpenBatch> open_;  // in order of delivery
+  Mutex open_mutex_;
+  ConditionVariable unpinned_;
+  std::deque<OpenBatch> open_ PENSTOCK_GUARDED_BY(open_mutex_);  // in order of delivery
 };
 
 // The chunks of a sample's fields, each once.

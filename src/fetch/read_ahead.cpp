@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "source/extent.h"
+#include "store/read_answer.h"
 
 namespace penstock {
 namespace {
@@ -39,14 +40,14 @@ ReadAhead::ReadAhead(const Source& source, std::shared_ptr<Area> area)
 
 ReadAhead::~ReadAhead() {
   interrupt();
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return in_flight_ == 0 && answers_ == 0; });  // answers come to this object
+  const MutexLock lock(mutex_);
+  while (in_flight_ > 0 || answers_ > 0) changed_.wait(mutex_);  // answers come to this object
 }
 
 void ReadAhead::interrupt() {
   std::stop_source stop;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++generation_;
     queue_.clear();
     unplaced_.clear();
@@ -61,7 +62,7 @@ void ReadAhead::interrupt() {
 
 void ReadAhead::start(const PositionRange& first_batch) {
   interrupt();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   first_batch_ = first_batch;
   stop_ = std::stop_source();
   fetches_.clear();
@@ -72,16 +73,16 @@ void ReadAhead::start(const PositionRange& first_batch) {
 }
 
 void ReadAhead::want(std::uint64_t position, std::span<const ChunkId> chunks) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   unplaced_.push_back({position, {chunks.begin(), chunks.end()}});
   place_chunks();
-  pump(lock);
+  pump();
 }
 
 void ReadAhead::want(std::uint64_t position, const Store& store, std::vector<ObjectRead> reads) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   for (ObjectRead& read : reads) add(position, store, std::move(read), reads.size());
-  pump(lock);
+  pump();
 }
 
 bool ReadAhead::is_in_first_batch(std::uint64_t position) const {
@@ -122,7 +123,7 @@ void ReadAhead::place_chunks() {
   for (auto sample = unplaced_.begin(); sample != unplaced_.end() && looked_at < kSamplesLookedAt;
        ++looked_at) {
     const std::size_t chunks = sample->chunks.size();
-    std::erase_if(sample->chunks, [&](const ChunkId& chunk) {
+    std::erase_if(sample->chunks, [&](const ChunkId& chunk) PENSTOCK_REQUIRES(mutex_) {
       const ChunkedArray& array = *source_.storage().arrays[chunk.array];
       // Its worker reads it on the spot. In the queue it would hold back the reads of distant stores.
       if (array.store().reads_ahead() == 0) return true;
@@ -157,32 +158,32 @@ bool ReadAhead::index_comes_first() const {
 }
 
 // Starts what may be started. Reads are started without the lock: a store may answer at once.
-void ReadAhead::pump(std::unique_lock<std::mutex>& lock) {
+void ReadAhead::pump() {
   if (is_pumping_ || !stop_.stop_possible()) return;
   is_pumping_ = true;
   while (true) {
     if (index_comes_first()) {
       const IndexRead& index = index_queue_.front();
       if (in_flight_ >= limit_at(index.position, *index.store)) break;
-      start_index(lock);
+      start_index();
       continue;
     }
     if (queue_.empty() || !has_room()) break;
     const Fetch& first = *queue_.front();
     const std::size_t limit = limit_at(first.position, *first.store);
     if (in_flight_ >= limit) break;
-    start_joined(next_joined(limit), lock);
+    start_joined(next_joined(limit));
   }
   is_pumping_ = false;
 }
 
-void ReadAhead::start_index(std::unique_lock<std::mutex>& lock) {
+void ReadAhead::start_index() {
   const IndexRead wanted = std::move(index_queue_.front());
   index_queue_.pop_front();
   ++in_flight_;
   const std::uint64_t generation = generation_;
   const std::stop_token stop = stop_.get_token();
-  lock.unlock();
+  const MutexUnlock unlocked(mutex_);
   auto memory = std::make_shared<std::vector<std::byte>>();
   wanted.store->start_read(
       wanted.read,
@@ -196,7 +197,7 @@ void ReadAhead::start_index(std::unique_lock<std::mutex>& lock) {
         const Status kept = was_stopped ? Status{}
                                         : source_.storage().arrays[wanted.chunk.array]->add_index(
                                               wanted.chunk.number, std::move(answer));
-        std::unique_lock relock(mutex_);
+        const MutexLock lock(mutex_);
         --in_flight_;
         ++answers_;
         if (generation == generation_) {
@@ -204,12 +205,11 @@ void ReadAhead::start_index(std::unique_lock<std::mutex>& lock) {
           indexes_.erase(name);
           if (!kept) bad_indexes_.insert(std::move(name));
           place_chunks();
-          pump(relock);
+          pump();
         }
         --answers_;
         changed_.notify_all();
       });
-  lock.lock();
 }
 
 // The first read of the queue, with those that stand close to it. Where there is little to read, for
@@ -239,11 +239,13 @@ Result<std::shared_ptr<ReadAhead::Memory>> ReadAhead::allocate(std::size_t bytes
   return std::make_shared<Memory>(*this, bytes);
 }
 
-void ReadAhead::start_joined(const JoinedRead& joined, std::unique_lock<std::mutex>& lock) {
+void ReadAhead::start_joined(const JoinedRead& joined) {
   const auto parts = std::make_shared<std::vector<FetchPtr>>();
   for (const std::size_t index : joined.parts) parts->push_back(queue_[index]);
   for (const FetchPtr& part : *parts) part->state = Fetch::State::kReading;
-  std::erase_if(queue_, [](const FetchPtr& fetch) { return fetch->state == Fetch::State::kReading; });
+  std::erase_if(queue_, [](const FetchPtr& fetch) PENSTOCK_REQUIRES(ReadAheadMutex::held) {
+    return fetch->state == Fetch::State::kReading;
+  });
   const Store& store = *parts->front()->store;
   const ByteRange& range = joined.read.range;
   const std::uint64_t expected =
@@ -252,7 +254,7 @@ void ReadAhead::start_joined(const JoinedRead& joined, std::unique_lock<std::mut
   ++in_flight_;
   const std::uint64_t generation = generation_;
   const std::stop_token stop = stop_.get_token();
-  lock.unlock();
+  const MutexUnlock unlocked(mutex_);
   auto memory = std::make_shared<std::shared_ptr<Memory>>();
   store.start_read(
       joined.read,
@@ -265,7 +267,7 @@ void ReadAhead::start_joined(const JoinedRead& joined, std::unique_lock<std::mut
       },
       stop,
       [this, parts, memory, generation, expected](Result<ObjectBytes> answer) {
-        std::unique_lock relock(mutex_);
+        const MutexLock lock(mutex_);
         --in_flight_;
         ++answers_;
         expected_bytes_ -= expected;
@@ -294,15 +296,14 @@ void ReadAhead::start_joined(const JoinedRead& joined, std::unique_lock<std::mut
         memory->reset();
         parts->clear();
         changed_.notify_all();
-        if (generation == generation_) pump(relock);
+        if (generation == generation_) pump();
         --answers_;
         changed_.notify_all();
       });
-  lock.lock();
 }
 
 std::optional<Result<ReadAhead::Bytes>> ReadAhead::take(std::uint64_t position, const Extent& extent) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto planned = by_position_.find(position);
   if (planned == by_position_.end()) return std::nullopt;
   const auto holds_extent = [&](const FetchPtr& fetch) {
@@ -314,31 +315,31 @@ std::optional<Result<ReadAhead::Bytes>> ReadAhead::take(std::uint64_t position, 
   };
   const auto found = std::ranges::find_if(planned->second, holds_extent);
   if (found == planned->second.end()) return std::nullopt;
-  return hand_over(lock, *found);
+  return hand_over(*found);
 }
 
 std::optional<Result<ReadAhead::Bytes>> ReadAhead::take(const ChunkId& chunk) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = by_chunk_.find(chunk);
   if (found == by_chunk_.end()) return std::nullopt;
-  return hand_over(lock, found->second);
+  return hand_over(found->second);
 }
 
 std::optional<Result<ReadAhead::Bytes>> ReadAhead::take_version(const std::string& object) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const ObjectRead read = version_read(object);
   const auto found = fetches_.find(Name{read.key, read.range});
   if (found == fetches_.end()) return std::nullopt;
-  return hand_over(lock, found->second);
+  return hand_over(found->second);
 }
 
-std::optional<Result<ReadAhead::Bytes>> ReadAhead::hand_over(std::unique_lock<std::mutex>& lock, FetchPtr fetch) {
+std::optional<Result<ReadAhead::Bytes>> ReadAhead::hand_over(FetchPtr fetch) {
   if (fetch->state == Fetch::State::kQueued) {
     // It is not started, and the worker that wants it has nothing better to do than to read it.
     std::erase(queue_, fetch);
     fetch->state = Fetch::State::kRefused;
   }
-  changed_.wait(lock, [&] { return fetch->state != Fetch::State::kReading; });
+  while (fetch->state == Fetch::State::kReading) changed_.wait(mutex_);
   forget(*fetch);
   if (fetch->state == Fetch::State::kRefused) return std::nullopt;
   if (fetch->error) return Result<Bytes>(std::unexpected(*fetch->error));
@@ -359,29 +360,17 @@ void ReadAhead::forget(const Fetch& fetch) {
 }
 
 Result<ObjectBytes> ReadAhead::read(const Store& store, const ObjectRead& read, const Store::Allocate& allocate) {
-  struct Answer {
-    std::mutex mutex;
-    std::condition_variable came;
-    std::optional<Result<ObjectBytes>> result;
-  };
-  // Shared with the store, which may still be in the middle of notifying when this returns.
-  const auto answer = std::make_shared<Answer>();
+  const auto answer = std::make_shared<ReadAnswer>();
   std::stop_token stop;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop = stop_.get_token();
     if (!stop_.stop_possible())
       return fail(ErrorCode::kStopped, "reading was broken off",
                   {read.key, static_cast<std::int64_t>(read.range.offset), -1, -1});
   }
-  store.start_read(read, allocate, stop, [answer](Result<ObjectBytes> result) {
-    const std::lock_guard lock(answer->mutex);
-    answer->result = std::move(result);
-    answer->came.notify_all();
-  });
-  std::unique_lock lock(answer->mutex);
-  answer->came.wait(lock, [&] { return answer->result.has_value(); });
-  return std::move(*answer->result);
+  store.start_read(read, allocate, stop, [answer](Result<ObjectBytes> result) { answer->set(std::move(result)); });
+  return answer->wait();
 }
 
 Status ReadAhead::bring_indexes(const ChunkedArray& array, std::uint64_t chunk) {
@@ -390,8 +379,8 @@ Status ReadAhead::bring_indexes(const ChunkedArray& array, std::uint64_t chunk) 
     if (!index) break;
     const Name name{index->key, index->range};
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return !indexes_.contains(name) || !stop_.stop_possible(); });
+      const MutexLock lock(mutex_);
+      while (indexes_.contains(name) && stop_.stop_possible()) changed_.wait(mutex_);
     }
     index = array.index_read(chunk);
     if (!index || Name{index->key, index->range} != name) continue;
@@ -406,7 +395,7 @@ Status ReadAhead::bring_indexes(const ChunkedArray& array, std::uint64_t chunk) 
 }
 
 void ReadAhead::limit(std::uint64_t bytes) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   capacity_ = bytes;
   std::vector<FetchPtr> arrived;
   for (const auto& [name, fetch] : fetches_)
@@ -419,11 +408,11 @@ void ReadAhead::limit(std::uint64_t bytes) {
     fetch->bytes = {};
     fetch->memory.reset();
   }
-  pump(lock);
+  pump();
 }
 
 void ReadAhead::finish(std::uint64_t position) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = by_position_.find(position);
   if (found != by_position_.end()) {
     const std::vector<FetchPtr> fetches = std::move(found->second);
@@ -433,7 +422,7 @@ void ReadAhead::finish(std::uint64_t position) {
       forget(*fetch);
     }
   }
-  pump(lock);
+  pump();
 }
 
 }  // namespace penstock

@@ -7,10 +7,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -18,6 +16,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/guarded.h"
 #include "base/memory/area.h"
 #include "order/rank_slice.h"
 #include "penstock/source.h"
@@ -28,6 +27,9 @@
 #include "store/store.h"
 
 namespace penstock {
+
+class ReadAhead;
+using ReadAheadMutex = ClassMutex<ReadAhead>;
 
 class ReadAhead {
  public:
@@ -45,27 +47,28 @@ class ReadAhead {
   ReadAhead(const ReadAhead&) = delete;
 
   // Breaks off what is under way, so that nobody waits for it longer; then, begins anew.
-  void interrupt();
+  void interrupt() PENSTOCK_EXCLUDES(mutex_);
   // Those of the first batch are spread over all requests: until it is there, nothing goes on.
-  void start(const PositionRange& first_batch);
+  void start(const PositionRange& first_batch) PENSTOCK_EXCLUDES(mutex_);
   // The sample at this position needs these (positions rise).
-  void want(std::uint64_t position, std::span<const ChunkId> chunks);
-  void want(std::uint64_t position, const Store& store, std::vector<ObjectRead> reads);
+  void want(std::uint64_t position, std::span<const ChunkId> chunks) PENSTOCK_EXCLUDES(mutex_);
+  void want(std::uint64_t position, const Store& store, std::vector<ObjectRead> reads) PENSTOCK_EXCLUDES(mutex_);
   // Each hands over the answer of a read that was planned, waiting for it where it is under way; nothing where it was
   // not, or cannot be, read ahead: the bytes of an extent of the sample at this position, a chunk, the version of an
   // object.
-  std::optional<Result<Bytes>> take(std::uint64_t position, const Extent& extent);
-  std::optional<Result<Bytes>> take(const ChunkId& chunk);
-  std::optional<Result<Bytes>> take_version(const std::string& object);
+  std::optional<Result<Bytes>> take(std::uint64_t position, const Extent& extent) PENSTOCK_EXCLUDES(mutex_);
+  std::optional<Result<Bytes>> take(const ChunkId& chunk) PENSTOCK_EXCLUDES(mutex_);
+  std::optional<Result<Bytes>> take_version(const std::string& object) PENSTOCK_EXCLUDES(mutex_);
   // Reads it now, into memory that `room` gives.
-  Result<ObjectBytes> read(const Store& store, const ObjectRead& read, const Store::Allocate& room);
+  Result<ObjectBytes> read(const Store& store, const ObjectRead& read, const Store::Allocate& room)
+      PENSTOCK_EXCLUDES(mutex_);
   // The indexes that location() of this chunk needs: waits for those that are under way, reads others.
-  Status bring_indexes(const ChunkedArray& array, std::uint64_t chunk);
+  Status bring_indexes(const ChunkedArray& array, std::uint64_t chunk) PENSTOCK_EXCLUDES(mutex_);
   // The sample is made: what was read for it and nobody took is dropped.
-  void finish(std::uint64_t position);
+  void finish(std::uint64_t position) PENSTOCK_EXCLUDES(mutex_);
   // At most so many bytes from now on. What was read for the samples that come last is dropped; their
   // workers read it again.
-  void limit(std::uint64_t bytes);
+  void limit(std::uint64_t bytes) PENSTOCK_EXCLUDES(mutex_);
 
  private:
   struct Name {
@@ -84,16 +87,19 @@ class ReadAhead {
     std::size_t size;
     std::unique_ptr<std::byte[]> data;
   };
+  // What stands before the state does not change any more once the fetch is in the queue.
   struct Fetch {
     ObjectRead read;
     const Store* store = nullptr;
     std::uint64_t position = 0;
-    enum class State : std::uint8_t { kQueued, kReading, kArrived, kRefused } state = State::kQueued;
-    std::optional<Error> error;
-    ConstBytes bytes;
-    std::shared_ptr<Memory> memory;
-    ObjectVersion version;
     std::optional<ChunkId> chunk;  // whose bytes they are
+
+    enum class State : std::uint8_t { kQueued, kReading, kArrived, kRefused };
+    State state PENSTOCK_GUARDED_BY(ReadAheadMutex::held) = State::kQueued;
+    std::optional<Error> error PENSTOCK_GUARDED_BY(ReadAheadMutex::held);
+    ConstBytes bytes PENSTOCK_GUARDED_BY(ReadAheadMutex::held);
+    std::shared_ptr<Memory> memory PENSTOCK_GUARDED_BY(ReadAheadMutex::held);
+    ObjectVersion version PENSTOCK_GUARDED_BY(ReadAheadMutex::held);
   };
   using FetchPtr = std::shared_ptr<Fetch>;
   struct Unplaced {  // chunks whose place is not known before an index was read
@@ -102,49 +108,53 @@ class ReadAhead {
   };
 
   void add(std::uint64_t position, const Store& store, ObjectRead read, std::size_t reads,
-           std::optional<ChunkId> chunk = std::nullopt);
+           std::optional<ChunkId> chunk = std::nullopt)
+      PENSTOCK_REQUIRES(mutex_);
   // Waits for the answer, and forgets the fetch.
-  std::optional<Result<Bytes>> hand_over(std::unique_lock<std::mutex>& lock, FetchPtr fetch);
-  void forget(const Fetch& fetch);
-  std::size_t urgent_requests(std::uint64_t position, std::size_t reads, const Store& store) const;
-  bool is_in_first_batch(std::uint64_t position) const;
-  std::size_t limit_at(std::uint64_t position, const Store& store) const;
-  bool index_comes_first() const;
-  void place_chunks();
-  void start_index(std::unique_lock<std::mutex>& lock);
-  void pump(std::unique_lock<std::mutex>& lock);
-  JoinedRead next_joined(std::size_t limit) const;
-  void start_joined(const JoinedRead& joined, std::unique_lock<std::mutex>& lock);
+  std::optional<Result<Bytes>> hand_over(FetchPtr fetch) PENSTOCK_REQUIRES(mutex_, ReadAheadMutex::held);
+  void forget(const Fetch& fetch) PENSTOCK_REQUIRES(mutex_);
+  std::size_t urgent_requests(std::uint64_t position, std::size_t reads, const Store& store) const
+      PENSTOCK_REQUIRES(mutex_);
+  bool is_in_first_batch(std::uint64_t position) const PENSTOCK_REQUIRES(mutex_);
+  std::size_t limit_at(std::uint64_t position, const Store& store) const PENSTOCK_REQUIRES(mutex_);
+  bool index_comes_first() const PENSTOCK_REQUIRES(mutex_);
+  void place_chunks() PENSTOCK_REQUIRES(mutex_);
+  void start_index() PENSTOCK_REQUIRES(mutex_, ReadAheadMutex::held);
+  void pump() PENSTOCK_REQUIRES(mutex_, ReadAheadMutex::held);
+  JoinedRead next_joined(std::size_t limit) const PENSTOCK_REQUIRES(mutex_);
+  void start_joined(const JoinedRead& joined) PENSTOCK_REQUIRES(mutex_, ReadAheadMutex::held);
   Result<std::shared_ptr<Memory>> allocate(std::size_t bytes);
-  bool has_room() const;
+  bool has_room() const PENSTOCK_REQUIRES(mutex_);
 
   const Source& source_;
   const std::shared_ptr<Area> area_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::uint64_t generation_ = 0;
-  PositionRange first_batch_;
-  std::stop_source stop_;
-  std::deque<Unplaced> unplaced_;  // in order of need
-  std::deque<FetchPtr> queue_;     // not started, in order of need
-  std::unordered_map<Name, FetchPtr, NameHash> fetches_;
-  std::unordered_map<std::uint64_t, std::vector<FetchPtr>> by_position_;
-  std::unordered_map<ChunkId, FetchPtr> by_chunk_;
+  ReadAheadMutex mutex_;
+  ConditionVariable changed_;
+  std::uint64_t generation_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  PositionRange first_batch_ PENSTOCK_GUARDED_BY(mutex_);
+  std::stop_source stop_ PENSTOCK_GUARDED_BY(mutex_);
+  std::deque<Unplaced> unplaced_ PENSTOCK_GUARDED_BY(mutex_);  // in order of need
+  std::deque<FetchPtr> queue_ PENSTOCK_GUARDED_BY(mutex_);     // not started, in order of need
+  std::unordered_map<Name, FetchPtr, NameHash> fetches_ PENSTOCK_GUARDED_BY(mutex_);
+  std::unordered_map<std::uint64_t, std::vector<FetchPtr>> by_position_ PENSTOCK_GUARDED_BY(mutex_);
+  std::unordered_map<ChunkId, FetchPtr> by_chunk_ PENSTOCK_GUARDED_BY(mutex_);
   struct IndexRead {
     std::uint64_t position;
     ChunkId chunk;
     const Store* store;
     ObjectRead read;
   };
-  std::deque<IndexRead> index_queue_;                         // in order of need
-  std::unordered_set<Name, NameHash> indexes_, bad_indexes_;  // asked for; asked for in vain
-  std::size_t in_flight_ = 0;
-  std::size_t answers_ = 0;  // being dealt with, on threads of the store
-  std::uint64_t expected_bytes_ = 0;  // of what is under way, as far as it is known or guessed
-  double average_bytes_ = 256 << 10;
+  std::deque<IndexRead> index_queue_ PENSTOCK_GUARDED_BY(mutex_);                // in order of need
+  std::unordered_set<Name, NameHash> indexes_ PENSTOCK_GUARDED_BY(mutex_);       // asked for
+  std::unordered_set<Name, NameHash> bad_indexes_ PENSTOCK_GUARDED_BY(mutex_);   // asked for in vain
+  std::size_t in_flight_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  std::size_t answers_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // being dealt with, on threads of the store
+  // Of what is under way, as far as it is known or guessed.
+  std::uint64_t expected_bytes_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  double average_bytes_ PENSTOCK_GUARDED_BY(mutex_) = 256 << 10;
+  bool is_pumping_ PENSTOCK_GUARDED_BY(mutex_) = false;
   std::atomic<std::uint64_t> held_bytes_{0}, capacity_;
-  bool is_pumping_ = false;
 };
 
 }  // namespace penstock

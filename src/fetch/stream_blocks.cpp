@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint64_t kPiece = 256 << 10;  // decompressed at a time: readers keep a buffer of this size
 constexpr std::uint64_t kMaxStreamsAhead = 16;
 constexpr std::uint64_t kAheadOfDecoder = 8 * kMiB;  // of distant stores
+constexpr auto kMemoryPatience = std::chrono::milliseconds(10);
 // Blocks passed on the way to one that is farther off are not worth keeping.
 constexpr std::size_t kWorthKeeping = 64;
 
@@ -79,28 +80,29 @@ StreamBlocks::~StreamBlocks() {
 
 void StreamBlocks::limit(const StreamPlan& plan) {
   {
-    const std::lock_guard lock(memory_mutex_);
+    const MutexLock lock(memory_mutex_);
     max_bytes_ = plan.block_bytes;
   }
-  const auto is_over = [&] {
-    const std::lock_guard lock(memory_mutex_);
-    return live_bytes_ > max_bytes_;
-  };
-  while (is_over() && give_up_oldest()) {
+  while (holds_too_much() && give_up_oldest()) {
   }
+}
+
+bool StreamBlocks::holds_too_much() {
+  const MutexLock lock(memory_mutex_);
+  return live_bytes_ > max_bytes_;
 }
 
 void StreamBlocks::interrupt() {
   std::stop_source stop;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop = stop_;
   }
   stop.request_stop();
 }
 
 void StreamBlocks::start() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++epochs_;
   if (!stop_.stop_requested()) return;
   stop_ = std::stop_source();
@@ -108,7 +110,7 @@ void StreamBlocks::start() {
 }
 
 StreamBlocks::BlockPtr StreamBlocks::find(std::size_t block) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = kept_.find(block);
   if (found == kept_.end()) return nullptr;
   found->second.last_use = ++now_;
@@ -119,7 +121,7 @@ StreamBlocks::BlockPtr StreamBlocks::find(std::size_t block) {
 // loader takes their objects as they were when it was opened, or fails.
 void StreamBlocks::forget_if_changed(std::uint32_t stream) {
   std::vector<BlockPtr> forgotten;  // they give their memory back after the lock
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto opened = opened_.find(stream);
   if (opened == opened_.end() || std::exchange(opened->second.looked_at, epochs_) == epochs_) return;
   const Stream& indexed = source_.storage().streams[stream];
@@ -139,21 +141,21 @@ Result<StreamBlocks::BlockPtr> StreamBlocks::get(std::size_t block) {
   forget_if_changed(source_.storage().blocks[block].stream);
   if (auto found = find(block)) return found;
   const auto decoder = decoder_of(source_.storage().blocks[block].stream);
-  const std::lock_guard reading(decoder->mutex);
+  const MutexLock reading(decoder->mutex);
   // Another worker may have read it while this one waited for the decoder.
   if (auto found = find(block)) return found;
   return read_up_to(*decoder, block);
 }
 
 std::shared_ptr<StreamBlocks::Decoder> StreamBlocks::decoder_of(std::uint32_t stream) {
-  const std::lock_guard lock(mutex_);
-  auto& decoder = decoders_[stream];
-  if (!decoder) decoder = std::make_shared<Decoder>();
-  decoder->last_use = ++now_;
-  const auto result = decoder;
+  const MutexLock lock(mutex_);
+  OpenDecoder& open = decoders_[stream];
+  if (!open.decoder) open.decoder = std::make_shared<Decoder>();
+  open.last_use = ++now_;
+  const auto result = open.decoder;
   if (decoders_.size() > plan_.decoders) {
     const auto oldest =
-        std::ranges::min_element(decoders_, {}, [](const auto& entry) { return entry.second->last_use; });
+        std::ranges::min_element(decoders_, {}, [](const auto& entry) { return entry.second.last_use; });
     decoders_.erase(oldest);  // who still reads with it holds it
   }
   return result;
@@ -170,7 +172,7 @@ Status StreamBlocks::open(Decoder& decoder, std::uint32_t stream) {
   decoder.reader.reset();
   const ObjectVersion version{indexed.object_bytes, indexed.modified_ns};
   if (const Store& store = *indexed.store; store.reads_ahead() > 0) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     decoder.object = make_ahead_object(store, path, version, kAheadOfDecoder, stop_.get_token());
   } else {
     auto object = store.open(path);
@@ -179,7 +181,7 @@ Status StreamBlocks::open(Decoder& decoder, std::uint32_t stream) {
       return fail(ErrorCode::kChanged, "compressed shard changed since it was indexed",
                   {path, 0, static_cast<std::int64_t>((*object)->version().size), -1});
     decoder.object = std::move(*object);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     opened_[stream] = {decoder.object->version(), epochs_};
   }
   decoder.reader = make_forward_reader(*decoder.object, path, compression_of_name(path));
@@ -193,7 +195,7 @@ Result<StreamBlocks::BlockPtr> StreamBlocks::read_up_to(Decoder& decoder, std::s
   const std::vector<StreamBlock>& blocks = source_.storage().blocks;
   const std::uint32_t stream = blocks[block].stream;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto bad = damaged_.find(stream); bad != damaged_.end() && bad->second.first_block <= block)
       return std::unexpected(bad->second.error);
   }
@@ -205,7 +207,7 @@ Result<StreamBlocks::BlockPtr> StreamBlocks::read_up_to(Decoder& decoder, std::s
     if (!made) {
       decoder.reader.reset();
       const ErrorCode code = made.error().code;
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (code == ErrorCode::kCorrupt || code == ErrorCode::kTruncated)
         damaged_.try_emplace(stream, number, made.error());
       return made;
@@ -216,7 +218,7 @@ Result<StreamBlocks::BlockPtr> StreamBlocks::read_up_to(Decoder& decoder, std::s
       decoder.object.reset();
     }
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       kept_.insert_or_assign(number, Entry{*made, ++now_});
     }
     if (number == block) return made;
@@ -249,7 +251,7 @@ Result<StreamBlocks::BlockPtr> StreamBlocks::read(Decoder& decoder, std::size_t 
 Status StreamBlocks::take_memory(std::uint64_t bytes) {
   std::uint64_t most = 0;
   {
-    const std::lock_guard lock(memory_mutex_);
+    const MutexLock lock(memory_mutex_);
     most = max_bytes_;
   }
   if (bytes > most)
@@ -259,14 +261,14 @@ Status StreamBlocks::take_memory(std::uint64_t bytes) {
   while (!try_take_memory(bytes)) {
     if (give_up_oldest()) continue;  // its memory comes back here
     PENSTOCK_CHECK(check_interruption(source_.uri()));
-    std::unique_lock lock(memory_mutex_);
-    memory_came_back_.wait_for(lock, std::chrono::milliseconds(10));
+    const MutexLock lock(memory_mutex_);
+    memory_came_back_.wait_until(memory_mutex_, ConditionVariable::Clock::now() + kMemoryPatience);
   }
   return {};
 }
 
 bool StreamBlocks::try_take_memory(std::uint64_t bytes) {
-  const std::lock_guard lock(memory_mutex_);
+  const MutexLock lock(memory_mutex_);
   // An epoch that was given up may still hold its memory for a moment.
   if (decoder_bytes_ < plan_.decoder_bytes) {
     if (!area_->try_reserve(plan_.decoder_bytes)) return false;
@@ -279,7 +281,7 @@ bool StreamBlocks::try_take_memory(std::uint64_t bytes) {
 
 // Of those that no worker holds, the one that was used longest ago; nothing where all are held.
 StreamBlocks::BlockPtr StreamBlocks::give_up_oldest() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto oldest = kept_.end();
   for (auto entry = kept_.begin(); entry != kept_.end(); ++entry)
     if (entry->second.block.use_count() == 1 &&
@@ -293,7 +295,7 @@ StreamBlocks::BlockPtr StreamBlocks::give_up_oldest() {
 
 void StreamBlocks::give_back(std::uint64_t bytes) {
   {
-    const std::lock_guard lock(memory_mutex_);
+    const MutexLock lock(memory_mutex_);
     live_bytes_ -= bytes;
     area_->release(bytes);
   }

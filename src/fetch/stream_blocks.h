@@ -11,13 +11,12 @@
 // outlives its blocks.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <unordered_map>
 #include <vector>
 
+#include "base/guarded.h"
 #include "base/memory/area.h"
 #include "penstock/source.h"
 #include "source/source_storage.h"
@@ -72,21 +71,24 @@ class StreamBlocks {
   StreamBlocks(const StreamBlocks&) = delete;
   ~StreamBlocks();
 
-  Result<BlockPtr> get(std::size_t block);
+  Result<BlockPtr> get(std::size_t block) PENSTOCK_EXCLUDES(mutex_, memory_mutex_);
 
   // More or less memory for blocks from now on, as another plan for the same order says.
-  void limit(const StreamPlan& plan);
+  void limit(const StreamPlan& plan) PENSTOCK_EXCLUDES(mutex_, memory_mutex_);
 
   // Breaks off what waits for a distant store; then, begins anew. No worker reads meanwhile.
-  void interrupt();
-  void start();
+  void interrupt() PENSTOCK_EXCLUDES(mutex_);
+  void start() PENSTOCK_EXCLUDES(mutex_);
 
  private:
   struct Decoder {
-    std::mutex mutex;  // one reads at a time
-    std::unique_ptr<Object> object;
-    std::unique_ptr<ForwardReader> reader;
-    std::size_t next_block = 0;  // the first that it has not passed
+    Mutex mutex;  // one reads at a time
+    std::unique_ptr<Object> object PENSTOCK_GUARDED_BY(mutex);
+    std::unique_ptr<ForwardReader> reader PENSTOCK_GUARDED_BY(mutex);
+    std::size_t next_block PENSTOCK_GUARDED_BY(mutex) = 0;  // the first that it has not passed
+  };
+  struct OpenDecoder {
+    std::shared_ptr<Decoder> decoder;
     std::uint64_t last_use = 0;
   };
   struct Entry {
@@ -94,42 +96,47 @@ class StreamBlocks {
     std::uint64_t last_use = 0;
   };
 
-  BlockPtr find(std::size_t block);
-  void forget_if_changed(std::uint32_t stream);
-  Result<BlockPtr> read_up_to(Decoder& decoder, std::size_t block);
-  Result<BlockPtr> read(Decoder& decoder, std::size_t block);
-  Status open(Decoder& decoder, std::uint32_t stream);
-  Status take_memory(std::uint64_t bytes);
-  bool try_take_memory(std::uint64_t bytes);
-  BlockPtr give_up_oldest();
-  void give_back(std::uint64_t bytes);
-  std::shared_ptr<Decoder> decoder_of(std::uint32_t stream);
+  BlockPtr find(std::size_t block) PENSTOCK_EXCLUDES(mutex_);
+  void forget_if_changed(std::uint32_t stream) PENSTOCK_EXCLUDES(mutex_, memory_mutex_);
+  Result<BlockPtr> read_up_to(Decoder& decoder, std::size_t block)
+      PENSTOCK_REQUIRES(decoder.mutex) PENSTOCK_EXCLUDES(mutex_, memory_mutex_);
+  Result<BlockPtr> read(Decoder& decoder, std::size_t block)
+      PENSTOCK_REQUIRES(decoder.mutex) PENSTOCK_EXCLUDES(mutex_, memory_mutex_);
+  Status open(Decoder& decoder, std::uint32_t stream) PENSTOCK_REQUIRES(decoder.mutex) PENSTOCK_EXCLUDES(mutex_);
+  Status take_memory(std::uint64_t bytes) PENSTOCK_EXCLUDES(mutex_, memory_mutex_);
+  bool try_take_memory(std::uint64_t bytes) PENSTOCK_EXCLUDES(memory_mutex_);
+  bool holds_too_much() PENSTOCK_EXCLUDES(memory_mutex_);
+  BlockPtr give_up_oldest() PENSTOCK_EXCLUDES(mutex_);
+  void give_back(std::uint64_t bytes) PENSTOCK_EXCLUDES(memory_mutex_);
+  std::shared_ptr<Decoder> decoder_of(std::uint32_t stream) PENSTOCK_EXCLUDES(mutex_);
   std::size_t first_block_of(std::uint32_t stream) const;
 
   const Source& source_;
   const std::shared_ptr<Area> area_;
   const StreamPlan plan_;
-  std::mutex memory_mutex_;  // of its own: blocks are given back under either of the others
-  std::condition_variable memory_came_back_;
-  std::uint64_t live_bytes_ = 0, max_bytes_ = 0;
-  std::uint64_t decoder_bytes_ = 0;  // reserved, before the first block is read
-  std::mutex mutex_;
-  std::uint64_t now_ = 0;
-  std::stop_source stop_;
+  Mutex memory_mutex_;  // of its own: blocks are given back under either of the others
+  ConditionVariable memory_came_back_;
+  std::uint64_t live_bytes_ PENSTOCK_GUARDED_BY(memory_mutex_) = 0;
+  std::uint64_t max_bytes_ PENSTOCK_GUARDED_BY(memory_mutex_) = 0;
+  // Reserved before the first block is read.
+  std::uint64_t decoder_bytes_ PENSTOCK_GUARDED_BY(memory_mutex_) = 0;
+  Mutex mutex_;
+  std::uint64_t now_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  std::stop_source stop_ PENSTOCK_GUARDED_BY(mutex_);
   // From which block on a stream cannot be read: trying again would only take long.
   struct Damage {
     std::size_t first_block;
     Error error;
   };
-  std::unordered_map<std::uint32_t, Damage> damaged_;
-  std::uint64_t epochs_ = 0;  // started
+  std::unordered_map<std::uint32_t, Damage> damaged_ PENSTOCK_GUARDED_BY(mutex_);
+  std::uint64_t epochs_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // started
   struct Opened {
     ObjectVersion version;
     std::uint64_t looked_at = 0;  // in which epoch
   };
-  std::unordered_map<std::uint32_t, Opened> opened_;  // streams in files
-  std::unordered_map<std::size_t, Entry> kept_;
-  std::unordered_map<std::uint32_t, std::shared_ptr<Decoder>> decoders_;
+  std::unordered_map<std::uint32_t, Opened> opened_ PENSTOCK_GUARDED_BY(mutex_);  // streams in files
+  std::unordered_map<std::size_t, Entry> kept_ PENSTOCK_GUARDED_BY(mutex_);
+  std::unordered_map<std::uint32_t, OpenDecoder> decoders_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace penstock

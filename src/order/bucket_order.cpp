@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 #include <numeric>
 
+#include "base/guarded.h"
 #include "order/pass.h"
 #include "order/permutation.h"
 
@@ -31,8 +31,8 @@ class BucketOrder final : public EpochOrder {
   using Window = std::vector<std::uint32_t>;  // offsets from the window's first position
 
   // Sorted windows are cached, because callers ask for consecutive positions.
-  std::shared_ptr<const Window> sorted_window(std::uint64_t number) const {
-    const std::lock_guard lock(mutex_);
+  std::shared_ptr<const Window> sorted_window(std::uint64_t number) const PENSTOCK_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
     for (const CachedWindow& cached : cached_)
       if (cached.window && cached.number == number) return cached.window;
     CachedWindow& oldest = cached_[turn_++ % cached_.size()];
@@ -71,9 +71,10 @@ class BucketOrder final : public EpochOrder {
   std::unique_ptr<const EpochOrder> inner_;
   std::shared_ptr<const std::vector<std::uint64_t>> lengths_;
   std::uint64_t run_, window_, seed_, epoch_;
-  mutable std::mutex mutex_;
-  mutable std::array<CachedWindow, 2> cached_;  // two, because workers work across the boundary of two windows
-  mutable std::size_t turn_ = 0;
+  mutable Mutex mutex_;
+  // Two, because workers work across the boundary of two windows.
+  mutable std::array<CachedWindow, 2> cached_ PENSTOCK_GUARDED_BY(mutex_);
+  mutable std::size_t turn_ PENSTOCK_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace

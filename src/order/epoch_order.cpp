@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <mutex>
 
+#include "base/guarded.h"
 #include "base/random.h"
 #include "order/bucket_order.h"
 #include "order/drawn_order.h"
@@ -43,8 +43,8 @@ class WalkOrder final : public EpochOrder {
  private:
   // Most epochs are one pass. An epoch may also have very many passes; since they come one after another,
   // only the current one is kept.
-  std::shared_ptr<const Pass> later_pass(std::uint64_t pass) const {
-    const std::lock_guard lock(mutex_);
+  std::shared_ptr<const Pass> later_pass(std::uint64_t pass) const PENSTOCK_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
     if (!later_made_ || later_pass_ != pass) {
       later_made_ = make_pass(spec_, count_, pass);
       later_pass_ = pass;
@@ -57,9 +57,9 @@ class WalkOrder final : public EpochOrder {
   unsigned __int128 first_ = 0;
   std::uint64_t first_pass_ = 0;
   std::unique_ptr<const Pass> first_made_;
-  mutable std::mutex mutex_;
-  mutable std::uint64_t later_pass_ = 0;
-  mutable std::shared_ptr<const Pass> later_made_;
+  mutable Mutex mutex_;
+  mutable std::uint64_t later_pass_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  mutable std::shared_ptr<const Pass> later_made_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
 class WeightedOrder final : public EpochOrder {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <mutex>
 
+#include "base/guarded.h"
 #include "order/pass.h"
 #include "order/permutation.h"
 
@@ -45,8 +45,8 @@ class MixtureOrder final : public EpochOrder {
   };
 
   // Blocks are computed as a whole and cached, because callers ask for consecutive positions.
-  std::shared_ptr<const Block> plan_of(std::uint64_t index) const {
-    const std::lock_guard lock(mutex_);
+  std::shared_ptr<const Block> plan_of(std::uint64_t index) const PENSTOCK_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
     for (const auto& cached : cached_)
       if (cached && cached->index == index) return cached;
     auto& oldest = cached_[turn_++ % cached_.size()];
@@ -101,9 +101,10 @@ class MixtureOrder final : public EpochOrder {
   std::vector<std::uint64_t> sizes_, first_sample_;
   std::uint64_t block_;
   std::size_t largest_ = 0;
-  mutable std::mutex mutex_;
-  mutable std::array<std::shared_ptr<const Block>, 2> cached_;  // two, because workers work across the boundary
-  mutable std::size_t turn_ = 0;
+  mutable Mutex mutex_;
+  // Two, because workers work across the boundary.
+  mutable std::array<std::shared_ptr<const Block>, 2> cached_ PENSTOCK_GUARDED_BY(mutex_);
+  mutable std::size_t turn_ PENSTOCK_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace

@@ -37,9 +37,9 @@ void ClaimRunner::run(Claim& claim, SampleMaker& maker) const {
     if (made) continue;
     OpenBatch& batch = *claim.batch;
     if (maker.is_batch_too_large()) {
-      const std::lock_guard lock(batch.trouble);
-      batch.too_large = std::move(made).error();
-      batch.failed = true;
+      const MutexLock lock(batch.trouble_mutex);
+      batch.trouble.too_large = std::move(made).error();
+      batch.trouble.failed = true;
       continue;
     }
     note_failure(batch, index, std::move(made).error());
@@ -47,20 +47,20 @@ void ClaimRunner::run(Claim& claim, SampleMaker& maker) const {
 }
 
 void ClaimRunner::note_failure(OpenBatch& batch, std::uint64_t index, Error error) const {
-  const std::lock_guard lock(batch.trouble);
-  batch.errors.push_back(std::move(error));
-  if (policy_.on_error == OnError::kSkip && batch.errors.back().code != ErrorCode::kStopped) {
-    batch.left_out.resize(batch.range.count);
-    batch.left_out[index] = true;
+  const MutexLock lock(batch.trouble_mutex);
+  batch.trouble.errors.push_back(std::move(error));
+  if (policy_.on_error == OnError::kSkip && batch.trouble.errors.back().code != ErrorCode::kStopped) {
+    batch.trouble.left_out.resize(batch.range.count);
+    batch.trouble.left_out[index] = true;
   } else {
-    batch.failed = true;
+    batch.trouble.failed = true;
   }
 }
 
 void ClaimRunner::note_replaced(OpenBatch& batch, Error error) {
-  const std::lock_guard lock(batch.trouble);
-  batch.errors.push_back(std::move(error));
-  ++batch.replaced;
+  const MutexLock lock(batch.trouble_mutex);
+  batch.trouble.errors.push_back(std::move(error));
+  ++batch.trouble.replaced;
 }
 
 bool ClaimRunner::is_replaced(const Error& error, int attempts) const {

@@ -59,11 +59,10 @@ void LoaderCore::adopt(const std::shared_ptr<Engine>& engine) {
                                                                : "encoded";
 }
 
-// Under `starting_`.
 Result<std::shared_ptr<Engine>> LoaderCore::current_engine() {
   LoaderOptions options;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (is_closed_) return bad_option("the loader is closed");
     if (engine_) return engine_;
     options = options_;
@@ -71,21 +70,21 @@ Result<std::shared_ptr<Engine>> LoaderCore::current_engine() {
   auto parts = plan_loader(source_, options);
   if (!parts) return std::unexpected(std::move(parts).error());
   auto engine = std::make_shared<Engine>(std::move(*parts));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   adopt(engine);
   return engine;
 }
 
-// Under `starting_`: afterwards no worker is left.
+// Afterwards no worker is left.
 void LoaderCore::retire_engine() {
   std::shared_ptr<Engine> engine;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     engine = engine_;
   }
   if (!engine) return;
   engine->scheduler.stop();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   workers_before_ += engine->scheduler.worker_stats();
   chunks_before_ = chunks_before_ + engine->chunk_stats();
   if (engine->cache) tiers_before_ = engine->cache->tiers();
@@ -98,20 +97,20 @@ void LoaderCore::retire_engine() {
 void LoaderCore::close() {
   std::vector<Ended> ended;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_closed_ = true;
     ended = end_all_epochs("the loader is closed");
   }
   for (const Ended& each : ended) each.cancel();
-  const std::lock_guard starting(starting_);
+  const MutexLock starting(starting_);
   retire_engine();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   options_.cache.reset();
 }
 
 // A worker that waits for its own loader waits for itself.
 Status LoaderCore::check_not_inside_map(const char* what) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!engine_ || !engine_->scheduler.runs_here()) return {};
   return bad_option(fmt::format("{} inside a Map of the same loader: the loader waits for the Map to end", what));
 }
@@ -119,10 +118,10 @@ Status LoaderCore::check_not_inside_map(const char* what) const {
 Status LoaderCore::set_ranks(std::uint32_t rank, std::uint32_t world_size, std::uint32_t local_ranks) {
   PENSTOCK_CHECK(check_not_inside_map("iter(loader)"));
   PENSTOCK_CHECK(check_ranks(rank, world_size));
-  const std::lock_guard starting(starting_);
+  const MutexLock starting(starting_);
   std::vector<Ended> ended;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (is_closed_) return bad_option("the loader is closed");
     if (rank == options_.rank && world_size == options_.world_size && local_ranks == options_.local_ranks)
       return {};
@@ -142,7 +141,7 @@ Status LoaderCore::set_ranks(std::uint32_t rank, std::uint32_t world_size, std::
 }
 
 Tuning LoaderCore::tune(const Tuning& wanted) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!engine_) return {};
   const Scheduler::Knobs now = engine_->scheduler.set_knobs({wanted.threads, wanted.prefetch});
   threads_ = now.threads;
@@ -165,14 +164,14 @@ Status LoaderCore::check_carries_one_more(const Engine& engine) const {
 
 Result<std::shared_ptr<EpochRecord>> LoaderCore::start_epoch() {
   PENSTOCK_CHECK(check_not_inside_map("iter(loader)"));
-  const std::lock_guard starting(starting_);
+  const MutexLock starting(starting_);
   auto engine = current_engine();
   if (!engine) return std::unexpected(std::move(engine).error());
   PENSTOCK_CHECK(check_carries_one_more(**engine));
   std::uint64_t epoch = 0, position = 0;
   OrderSpec order;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     epoch = next_epoch_;
     position = next_position_;
     order = order_;
@@ -180,12 +179,13 @@ Result<std::shared_ptr<EpochRecord>> LoaderCore::start_epoch() {
   std::shared_ptr<const EpochOrder> walk = make_epoch_order(order, epoch);
   RankSlice slice;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     slice = slice_from(position, walk->size());
   }
-  auto record = std::make_shared<EpochRecord>(EpochTask{epoch, std::move(walk), slice}, *engine);
+  EpochTask task{epoch, std::move(walk), slice};
+  const Clock::time_point began = Clock::now();
   if ((*engine)->cache) (*engine)->cache->start_epoch(slice.samples());
-  auto run = (*engine)->scheduler.start(record->task);
+  auto run = (*engine)->scheduler.start(task);
   if (!run) {
     Error error = std::move(run).error();
     const std::size_t running = (*engine)->scheduler.epochs();
@@ -197,8 +197,8 @@ Result<std::shared_ptr<EpochRecord>> LoaderCore::start_epoch() {
                       (*engine)->memory_for(running + 1) / kMiB + 1);
     return std::unexpected(std::move(error));
   }
-  const std::lock_guard lock(mutex_);
-  record->run = std::move(*run);
+  auto record = std::make_shared<EpochRecord>(std::move(task), *engine, std::move(*run), began);
+  const MutexLock lock(mutex_);
   record->number = ++started_;
   next_epoch_ = epoch + 1;
   next_position_ = 0;
@@ -229,7 +229,7 @@ std::vector<LoaderCore::Ended> LoaderCore::end_all_epochs(const std::string& why
 void LoaderCore::close_epoch(EpochRecord& record) {
   Ended ended;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (record.is_over) return;
     record.ended_by = Error{ErrorCode::kInvalidArgument, "this iterator is closed", {}, false};
     ended = end_epoch(record);
@@ -242,7 +242,7 @@ Result<Epoch::Next> LoaderCore::next(const std::shared_ptr<EpochRecord>& record,
   PENSTOCK_CHECK(check_not_inside_map("next(iterator)"));
   std::shared_ptr<Engine> engine;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (record->ended_by) return std::unexpected(*record->ended_by);
     if (record->is_over) return Epoch::Next::kEnd;
     engine = record->engine;
@@ -253,7 +253,7 @@ Result<Epoch::Next> LoaderCore::next(const std::shared_ptr<EpochRecord>& record,
   const double waited = seconds_between(since, Clock::now());
   Ended failed;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     record->deliver.wait_seconds += waited;
     deliver_.wait_seconds += waited;
     if (got == Scheduler::Wait::kPending) return Epoch::Next::kPending;
@@ -289,7 +289,7 @@ Result<Epoch::Next> LoaderCore::next(const std::shared_ptr<EpochRecord>& record,
     }
   }
   failed.cancel();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::unexpected(*record->ended_by);
 }
 
@@ -350,12 +350,12 @@ RankSlice LoaderCore::slice_from(std::uint64_t position, std::uint64_t size) con
 }
 
 std::uint64_t LoaderCore::batches_per_epoch() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return slice_from(0, epoch_positions()).batches();
 }
 
 void LoaderCore::set_epoch(std::uint64_t epoch) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (next_position_ > 0 && epoch == next_epoch_) return;  // a state of it was loaded
   is_moved_ = true;
   next_epoch_ = epoch;
@@ -363,7 +363,7 @@ void LoaderCore::set_epoch(std::uint64_t epoch) {
 }
 
 Status LoaderCore::set_sampler(std::shared_ptr<const std::vector<std::uint64_t>> indices) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   OrderSpec changed = order_;
   changed.indices = indices;
   PENSTOCK_CHECK(check_order(changed));
@@ -374,12 +374,12 @@ Status LoaderCore::set_sampler(std::shared_ptr<const std::vector<std::uint64_t>>
 
 Status LoaderCore::read_content() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (content_ != 0) return {};
   }
   const auto content = content_fingerprint(*source_);
   if (!content) return std::unexpected(content.error());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   content_ = *content;
   return {};
 }
@@ -392,7 +392,7 @@ LoaderState LoaderCore::own_state() const {
 }
 
 LoaderState LoaderCore::state() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   LoaderState state = own_state();
   if (last_ && !is_moved_) {
     const RankSlice& slice = last_->task.slice;
@@ -405,10 +405,10 @@ LoaderState LoaderCore::state() const {
 
 Status LoaderCore::load_state(const LoaderState& state) {
   PENSTOCK_CHECK(check_not_inside_map("load_state_dict()"));
-  const std::lock_guard starting(starting_);
+  const MutexLock starting(starting_);
   std::vector<Ended> ended;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     PENSTOCK_CHECK(check_state(state, own_state()));
     // The order stays what it was, also where batches or ranks are others now.
     order_.bucket_run = state.bucket_run;
@@ -445,7 +445,7 @@ EpochStats LoaderCore::FinishedEpoch::all() const {
 }
 
 LoaderStats LoaderCore::stats() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   LoaderStats stats;
   stats.counts = totals_;
   WorkerStats workers = workers_before_;

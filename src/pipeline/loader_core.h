@@ -5,56 +5,65 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/guarded.h"
 #include "penstock/loader.h"
 #include "pipeline/engine.h"
 
 namespace penstock {
 
-// One epoch that was started. Guarded by the mutex of its LoaderCore, but for what is const.
+class LoaderCore;
+using LoaderCoreMutex = ClassMutex<LoaderCore>;
+
+// One epoch that was started.
 struct EpochRecord {
-  EpochRecord(EpochTask task_, std::shared_ptr<Engine> engine_)
+  EpochRecord(EpochTask task_, std::shared_ptr<Engine> engine_, std::shared_ptr<RunningEpoch> run_,
+              Clock::time_point began_)
       : task(std::move(task_)),
+        run(std::move(run_)),
+        began(began_),
         engine(std::move(engine_)) {
     stats.epoch = task.epoch;
   }
 
   const EpochTask task;
-  std::shared_ptr<Engine> engine;  // until it is over
-  std::shared_ptr<RunningEpoch> run;
-  std::uint64_t number = 0;     // of all that were started
-  std::uint64_t delivered = 0;  // batches
-  EpochStats stats;             // the times of workers come from the scheduler
-  StageStats deliver;
-  Clock::time_point began = Clock::now();
-  bool is_over = false;
-  std::optional<Error> ended_by;  // what next() answers from now on
+  const std::shared_ptr<RunningEpoch> run;
+  const Clock::time_point began;
+  std::shared_ptr<Engine> engine PENSTOCK_GUARDED_BY(LoaderCoreMutex::held);  // until it is over
+  std::uint64_t number PENSTOCK_GUARDED_BY(LoaderCoreMutex::held) = 0;        // of all that were started
+  std::uint64_t delivered PENSTOCK_GUARDED_BY(LoaderCoreMutex::held) = 0;     // batches
+  // The times of workers come from the scheduler.
+  EpochStats stats PENSTOCK_GUARDED_BY(LoaderCoreMutex::held);
+  StageStats deliver PENSTOCK_GUARDED_BY(LoaderCoreMutex::held);
+  bool is_over PENSTOCK_GUARDED_BY(LoaderCoreMutex::held) = false;
+  std::optional<Error> ended_by PENSTOCK_GUARDED_BY(LoaderCoreMutex::held);  // what next() answers from now on
 };
 
 class LoaderCore {
  public:
   LoaderCore(SourcePtr source, LoaderParts parts);
 
-  Result<std::shared_ptr<EpochRecord>> start_epoch();
+  Result<std::shared_ptr<EpochRecord>> start_epoch() PENSTOCK_EXCLUDES(starting_, mutex_);
   Result<Epoch::Next> next(const std::shared_ptr<EpochRecord>& record, Batch& out,
-                           std::chrono::milliseconds patience);
-  void close_epoch(EpochRecord& record);
+                           std::chrono::milliseconds patience)
+      PENSTOCK_EXCLUDES(mutex_);
+  void close_epoch(EpochRecord& record) PENSTOCK_EXCLUDES(mutex_);
 
-  std::uint64_t batches_per_epoch() const;
-  void set_epoch(std::uint64_t epoch);
-  Status set_sampler(std::shared_ptr<const std::vector<std::uint64_t>> indices);
-  Status set_ranks(std::uint32_t rank, std::uint32_t world_size, std::uint32_t local_ranks);
-  Tuning tune(const Tuning& wanted);
-  Status read_content();
-  LoaderState state() const;
-  Status load_state(const LoaderState& state);
-  LoaderStats stats() const;
+  std::uint64_t batches_per_epoch() const PENSTOCK_EXCLUDES(mutex_);
+  void set_epoch(std::uint64_t epoch) PENSTOCK_EXCLUDES(mutex_);
+  Status set_sampler(std::shared_ptr<const std::vector<std::uint64_t>> indices) PENSTOCK_EXCLUDES(mutex_);
+  Status set_ranks(std::uint32_t rank, std::uint32_t world_size, std::uint32_t local_ranks)
+      PENSTOCK_EXCLUDES(starting_, mutex_);
+  Tuning tune(const Tuning& wanted) PENSTOCK_EXCLUDES(mutex_);
+  Status read_content() PENSTOCK_EXCLUDES(mutex_);
+  LoaderState state() const PENSTOCK_EXCLUDES(mutex_);
+  Status load_state(const LoaderState& state) PENSTOCK_EXCLUDES(starting_, mutex_);
+  LoaderStats stats() const PENSTOCK_EXCLUDES(mutex_);
   std::vector<BatchField> sample_fields() const { return sample_fields_; }
   const Source& source() const { return *source_; }
-  void close();
+  void close() PENSTOCK_EXCLUDES(starting_, mutex_);
 
  private:
   // Where an epoch came to its end, what is to be cancelled without the lock.
@@ -71,52 +80,53 @@ class LoaderCore {
     EpochStats all() const;
   };
 
-  void adopt(const std::shared_ptr<Engine>& engine);
-  Result<std::shared_ptr<Engine>> current_engine();
+  void adopt(const std::shared_ptr<Engine>& engine) PENSTOCK_REQUIRES(mutex_);
+  Result<std::shared_ptr<Engine>> current_engine() PENSTOCK_REQUIRES(starting_) PENSTOCK_EXCLUDES(mutex_);
   Status check_carries_one_more(const Engine& engine) const;
-  Status check_not_inside_map(const char* what) const;
-  void retire_engine();
-  Ended end_epoch(EpochRecord& record);
-  std::vector<Ended> end_all_epochs(const std::string& why);
-  LoaderState own_state() const;
-  Status count(EpochRecord& record, const FinishedBatch& batch);
-  std::uint64_t epoch_positions() const;
-  RankSlice slice_from(std::uint64_t position, std::uint64_t size) const;
-  static FinishedEpoch finished(const EpochRecord& record);
+  Status check_not_inside_map(const char* what) const PENSTOCK_EXCLUDES(mutex_);
+  void retire_engine() PENSTOCK_REQUIRES(starting_) PENSTOCK_EXCLUDES(mutex_);
+  Ended end_epoch(EpochRecord& record) PENSTOCK_REQUIRES(mutex_, LoaderCoreMutex::held);
+  std::vector<Ended> end_all_epochs(const std::string& why) PENSTOCK_REQUIRES(mutex_, LoaderCoreMutex::held);
+  LoaderState own_state() const PENSTOCK_REQUIRES(mutex_);
+  Status count(EpochRecord& record, const FinishedBatch& batch) PENSTOCK_REQUIRES(mutex_, LoaderCoreMutex::held);
+  std::uint64_t epoch_positions() const PENSTOCK_REQUIRES(mutex_);
+  RankSlice slice_from(std::uint64_t position, std::uint64_t size) const PENSTOCK_REQUIRES(mutex_);
+  static FinishedEpoch finished(const EpochRecord& record) PENSTOCK_REQUIRES(LoaderCoreMutex::held);
 
   const SourcePtr source_;
   const std::vector<BatchField> sample_fields_;
   const Clock::time_point constructed_ = Clock::now();
-  std::mutex starting_;  // one start at a time, taken before mutex_; making an engine takes a while
+  // One start at a time; making an engine takes a while.
+  Mutex starting_ PENSTOCK_ACQUIRED_BEFORE(mutex_);
 
-  mutable std::mutex mutex_;
-  LoaderOptions options_;
-  OrderSpec order_;
-  std::shared_ptr<Engine> engine_;  // nothing: to be made before the next epoch
-  bool is_closed_ = false;
-  std::uint64_t next_epoch_ = 0, next_position_ = 0;
-  std::optional<std::uint64_t> loaded_bucket_run_;
-  std::uint64_t content_ = 0;  // 0: not read yet
+  mutable LoaderCoreMutex mutex_;
+  LoaderOptions options_ PENSTOCK_GUARDED_BY(mutex_);
+  OrderSpec order_ PENSTOCK_GUARDED_BY(mutex_);
+  std::shared_ptr<Engine> engine_ PENSTOCK_GUARDED_BY(mutex_);  // nothing: to be made before the next epoch
+  bool is_closed_ PENSTOCK_GUARDED_BY(mutex_) = false;
+  std::uint64_t next_epoch_ PENSTOCK_GUARDED_BY(mutex_) = 0, next_position_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  std::optional<std::uint64_t> loaded_bucket_run_ PENSTOCK_GUARDED_BY(mutex_);
+  std::uint64_t content_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // 0: not read yet
   // Of the state: the epoch that delivered last, unless another was set since.
-  std::shared_ptr<EpochRecord> last_;
-  bool is_moved_ = false;
+  std::shared_ptr<EpochRecord> last_ PENSTOCK_GUARDED_BY(mutex_);
+  bool is_moved_ PENSTOCK_GUARDED_BY(mutex_) = false;
 
-  std::uint64_t started_ = 0;
-  std::vector<std::shared_ptr<EpochRecord>> running_;
-  std::vector<FinishedEpoch> finished_;
-  Counts totals_;
-  StageStats deliver_;
-  double first_batch_seconds_ = 0;
-  std::vector<Error> errors_;
+  std::uint64_t started_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  std::vector<std::shared_ptr<EpochRecord>> running_ PENSTOCK_GUARDED_BY(mutex_);
+  std::vector<FinishedEpoch> finished_ PENSTOCK_GUARDED_BY(mutex_);
+  Counts totals_ PENSTOCK_GUARDED_BY(mutex_);
+  StageStats deliver_ PENSTOCK_GUARDED_BY(mutex_);
+  double first_batch_seconds_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  std::vector<Error> errors_ PENSTOCK_GUARDED_BY(mutex_);
   // Of engines that are gone.
-  WorkerStats workers_before_;
-  ChunkStats chunks_before_;
-  std::vector<TierState> tiers_before_;
+  WorkerStats workers_before_ PENSTOCK_GUARDED_BY(mutex_);
+  ChunkStats chunks_before_ PENSTOCK_GUARDED_BY(mutex_);
+  std::vector<TierState> tiers_before_ PENSTOCK_GUARDED_BY(mutex_);
   // Of the last engine.
-  std::string cache_form_, tuning_;
-  std::shared_ptr<Ledger> ledger_;
-  std::uint64_t prefetch_ = 0;
-  unsigned threads_ = 0;
+  std::string cache_form_ PENSTOCK_GUARDED_BY(mutex_), tuning_ PENSTOCK_GUARDED_BY(mutex_);
+  std::shared_ptr<Ledger> ledger_ PENSTOCK_GUARDED_BY(mutex_);
+  std::uint64_t prefetch_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  unsigned threads_ PENSTOCK_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace penstock

@@ -3,15 +3,18 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/guarded.h"
 #include "batch/batch_contents.h"
 #include "order/rank_slice.h"
 #include "penstock/result.h"
 
 namespace penstock {
+
+class Scheduler;
+using SchedulerMutex = ClassMutex<Scheduler>;
 
 // A sample that failed, and that another is to take the place of.
 struct Replacement {
@@ -20,26 +23,33 @@ struct Replacement {
   int attempts = 0;         // stand-ins that were tried
 };
 
-struct OpenBatch {
-  PositionRange range;
-  std::shared_ptr<BatchContents> contents = std::make_shared<BatchContents>();
-  // Guarded by the scheduler's mutex.
-  std::uint64_t claimed = 0, done = 0;
-  unsigned workers = 0;                 // claims and deferred samples that are under way
-  std::vector<std::uint64_t> put_off;   // samples to be made when this batch is the next to leave
-  std::vector<Replacement> to_replace;  // deferred samples that failed
-  bool is_complete = false;             // padded, where it is to be
-  bool is_being_completed = false;
-
-  std::mutex trouble;  // guards what is below; errors are rare, so it is a mutex of their own
+// What went wrong with the samples of a batch.
+struct BatchTrouble {
   std::vector<bool> left_out;
   std::vector<Error> errors;
   std::uint64_t replaced = 0;
   bool failed = false;
   std::optional<Error> too_large;  // the batch as a whole, not one of its samples, is at fault
+};
 
-  bool is_made() const { return done == range.count; }
-  bool is_ready() const { return is_made() && is_complete; }
+struct OpenBatch {
+  PositionRange range;
+  std::shared_ptr<BatchContents> contents = std::make_shared<BatchContents>();
+
+  std::uint64_t claimed PENSTOCK_GUARDED_BY(SchedulerMutex::held) = 0;
+  std::uint64_t done PENSTOCK_GUARDED_BY(SchedulerMutex::held) = 0;
+  unsigned workers PENSTOCK_GUARDED_BY(SchedulerMutex::held) = 0;  // claims and deferred samples that are under way
+  // Samples to be made when this batch is the next to leave.
+  std::vector<std::uint64_t> put_off PENSTOCK_GUARDED_BY(SchedulerMutex::held);
+  std::vector<Replacement> to_replace PENSTOCK_GUARDED_BY(SchedulerMutex::held);  // deferred samples that failed
+  bool is_complete PENSTOCK_GUARDED_BY(SchedulerMutex::held) = false;             // padded, where it is to be
+  bool is_being_completed PENSTOCK_GUARDED_BY(SchedulerMutex::held) = false;
+
+  Mutex trouble_mutex;  // errors are rare, so they have a mutex of their own
+  BatchTrouble trouble PENSTOCK_GUARDED_BY(trouble_mutex);
+
+  bool is_made() const PENSTOCK_REQUIRES(SchedulerMutex::held) { return done == range.count; }
+  bool is_ready() const PENSTOCK_REQUIRES(SchedulerMutex::held) { return is_made() && is_complete; }
 };
 
 }  // namespace penstock

@@ -41,10 +41,10 @@ Scheduler::~Scheduler() { stop(); }
 void Scheduler::stop() {
   pool_->on_return({});
   room_->on_return({});
-  const std::lock_guard only_one(stop_mutex_);
+  const MutexLock only_one(stop_mutex_);
   std::vector<RunPtr> cancelled;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     for (const RunPtr& run : runs_) {
       run->cancel();
@@ -57,8 +57,8 @@ void Scheduler::stop() {
   pool_threads_.clear();
   for (const RunPtr& run : cancelled) run->revoked.request_stop();
   std::vector<std::unique_ptr<EpochReads>> ended;  // destroyed without the lock
-  std::unique_lock lock(mutex_);
-  deferred_done_.wait(lock, [&] { return deferred_ == 0; });
+  const MutexLock lock(mutex_);
+  while (deferred_ > 0) deferred_done_.wait(mutex_);
   while (!runs_.empty()) {
     const RunPtr run = runs_.back();
     drop_idle_batches(*run);
@@ -73,7 +73,7 @@ void Scheduler::drop(RunningEpoch& run, OpenBatch& batch) {
 }
 
 void Scheduler::drop_idle_batches(RunningEpoch& run) {
-  std::erase_if(run.batches, [&](const auto& batch) {
+  std::erase_if(run.batches, [&](const auto& batch) PENSTOCK_REQUIRES(SchedulerMutex::held) {
     if (batch->workers > 0) return false;
     drop(run, *batch);
     return true;
@@ -104,14 +104,14 @@ std::unique_ptr<EpochReads> Scheduler::retire(RunningEpoch& run) {
 
 void Scheduler::wake_workers() {
   // Taking the mutex makes sure that no worker is between looking and going to sleep.
-  { std::lock_guard lock(mutex_); }
+  { const MutexLock lock(mutex_); }
   work_there_.notify_all();
 }
 
 void Scheduler::cancel(RunningEpoch& run) {
   std::unique_ptr<EpochReads> ended;  // destroyed without the lock
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (run.is_cancelled) return;
     run.cancel();
     if (run.workers > 0 && run.reads) run.reads->interrupt();
@@ -126,7 +126,7 @@ void Scheduler::cancel(RunningEpoch& run) {
 Scheduler::Knobs Scheduler::set_knobs(const Knobs& wanted) {
   Knobs now;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     knobs_.threads = std::clamp(wanted.threads, 1u, limits_.threads);
     knobs_.prefetch = std::clamp<std::uint64_t>(wanted.prefetch, 1, limits_.prefetch);
     now = knobs_;
@@ -136,14 +136,14 @@ Scheduler::Knobs Scheduler::set_knobs(const Knobs& wanted) {
 }
 
 Scheduler::Knobs Scheduler::knobs() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return knobs_;
 }
 
 Result<std::shared_ptr<RunningEpoch>> Scheduler::start(EpochTask task) {
   auto run = std::make_shared<RunningEpoch>(std::move(task));
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_) return fail(ErrorCode::kStopped, "the loader is closed");
     if (run->is_handed_out()) return run;
     auto reads = reads_.take(reads_under_way());
@@ -157,17 +157,19 @@ Result<std::shared_ptr<RunningEpoch>> Scheduler::start(EpochTask task) {
 }
 
 std::size_t Scheduler::epochs() const {
-  const std::lock_guard lock(mutex_);
-  return static_cast<std::size_t>(
-      std::ranges::count_if(runs_, [](const RunPtr& run) { return !run->is_cancelled; }));
+  const MutexLock lock(mutex_);
+  const auto is_under_way = [](const RunPtr& run) PENSTOCK_REQUIRES(SchedulerMutex::held) { return !run->is_cancelled; };
+  return static_cast<std::size_t>(std::ranges::count_if(runs_, is_under_way));
 }
 
 std::uint64_t Scheduler::ready_batches() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::uint64_t ready = 0;
   for (const RunPtr& run : runs_)
     ready += static_cast<std::uint64_t>(
-        std::ranges::count_if(run->batches, [](const auto& batch) { return batch->is_ready(); }));
+        std::ranges::count_if(run->batches, [](const auto& batch) PENSTOCK_REQUIRES(SchedulerMutex::held) {
+          return batch->is_ready();
+        }));
   return ready;
 }
 
@@ -193,7 +195,7 @@ void Scheduler::work(unsigned number) {
     spent->add(now - booked);
     booked = now;
   };
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopping_) {
     auto claim = number < knobs_.threads ? claim_samples() : std::nullopt;
     if (!claim || claim->run->spent != spent) {
@@ -202,10 +204,12 @@ void Scheduler::work(unsigned number) {
     }
     if (!claim) {
       const Clock::time_point since = Clock::now();
-      const bool queue_is_full = std::ranges::any_of(
-          runs_, [](const RunPtr& run) { return !run->is_cancelled && run->next_to_open < run->to_open; });
+      const auto has_more = [](const RunPtr& run) PENSTOCK_REQUIRES(SchedulerMutex::held) {
+        return !run->is_cancelled && run->next_to_open < run->to_open;
+      };
+      const bool queue_is_full = std::ranges::any_of(runs_, has_more);
       ++idle_;
-      work_there_.wait(lock);
+      work_there_.wait(mutex_);
       --idle_;
       const auto waited = std::chrono::nanoseconds(Clock::now() - since).count();
       if (queue_is_full)
@@ -255,7 +259,7 @@ std::vector<Scheduler::RunPtr> Scheduler::in_order_of_need() const {
   std::vector<RunPtr> runs;
   for (auto run = runs_.rbegin(); run != runs_.rend(); ++run)
     if (!(*run)->is_cancelled) runs.push_back(*run);
-  const auto need = [](const RunPtr& run) {
+  const auto need = [](const RunPtr& run) PENSTOCK_REQUIRES(SchedulerMutex::held) {
     return std::pair{run->is_waited_for() ? run->asked_at : UINT64_MAX, run->batches.size()};
   };
   std::ranges::stable_sort(runs, {}, need);
@@ -373,8 +377,9 @@ bool Scheduler::make_variable_room_for(const RunningEpoch& run) {
 }
 
 bool Scheduler::others_hold_memory(const RunningEpoch& run) const {
-  return std::ranges::any_of(
-      runs_, [&](const RunPtr& other) { return other.get() != &run && !other->batches.empty(); });
+  return std::ranges::any_of(runs_, [&](const RunPtr& other) PENSTOCK_REQUIRES(SchedulerMutex::held) {
+    return other.get() != &run && !other->batches.empty();
+  });
 }
 
 // The batch and the epoch stay as long as the sample is not completed, as they do for a worker that makes one.
@@ -383,7 +388,7 @@ DeferredSample Scheduler::defer(const Claim& claim, std::uint64_t index,
   AreaMemory memory(in_flight_, bytes);
   if (!memory) return {};
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++claim.run->workers;
     ++claim.batch->workers;
     ++deferred_;
@@ -411,7 +416,7 @@ void Scheduler::complete_deferred(const RunPtr& run, OpenBatch& batch, Replaceme
   }
   std::unique_ptr<EpochReads> ended;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (is_lost)
       batch.to_replace.push_back(std::move(sample));
     else
@@ -429,7 +434,7 @@ void Scheduler::complete_deferred(const RunPtr& run, OpenBatch& batch, Replaceme
   }
   ended.reset();
   // The last thing that is done with this object: stop() may wait for it.
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --deferred_;
   work_there_.notify_all();
   deferred_done_.notify_all();
@@ -437,21 +442,24 @@ void Scheduler::complete_deferred(const RunPtr& run, OpenBatch& batch, Replaceme
 
 // All samples are there: pads them. Left for later where there is no room yet.
 void Scheduler::complete(OpenBatch& batch) {
-  std::unique_lock trouble(batch.trouble);
-  const std::vector<bool> left_out = batch.left_out;
-  const bool failed = batch.failed;
-  trouble.unlock();
+  std::vector<bool> left_out;
+  bool failed = false;
+  {
+    const MutexLock lock(batch.trouble_mutex);
+    left_out = batch.trouble.left_out;
+    failed = batch.trouble.failed;
+  }
   auto answer = VariableMemory::Answer::kYes;
   if (!failed) answer = pad_parts(layout_, *batch.contents, *room_, left_out, policy_.pad_value);
   if (answer == VariableMemory::Answer::kNever) {
-    trouble.lock();
-    batch.failed = true;
-    batch.too_large = Error{ErrorCode::kNoMemory,
-                            room_->describe_too_large("a padded batch"),
-                            {plan_.source->uri(), -1, -1, -1},
-                            false};
+    const MutexLock lock(batch.trouble_mutex);
+    batch.trouble.failed = true;
+    batch.trouble.too_large = Error{ErrorCode::kNoMemory,
+                                    room_->describe_too_large("a padded batch"),
+                                    {plan_.source->uri(), -1, -1, -1},
+                                    false};
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   batch.is_complete = answer != VariableMemory::Answer::kLater;
 }
 
@@ -486,7 +494,11 @@ void Scheduler::lend(OpenBatch& batch, FinishedBatch& out) {
   };
   auto lent = std::make_shared<Lent>();
   lent->block = pool_->lend(std::move(batch.contents->block));
-  if (layout_.has_variable()) lent->variable = room_->lend(batch.contents->variable);
+  if (layout_.has_variable()) {
+    VariableMemory::Loan loan = room_->lend(batch.contents->variable);
+    lent->variable = std::move(loan.token);
+    out.variable_bytes = loan.bytes;
+  }
   lent->contents = batch.contents;
   out.block = static_cast<std::byte*>(lent->block.get());
   out.contents = batch.contents.get();
@@ -497,18 +509,21 @@ Scheduler::Wait Scheduler::next(RunningEpoch& run, FinishedBatch& out, std::chro
   std::shared_ptr<OpenBatch> batch;
   std::unique_ptr<EpochReads> ended;  // destroyed without the lock
   {
-    std::unique_lock lock(mutex_);
-    const auto something = [&] {
+    const MutexLock lock(mutex_);
+    const auto is_answered = [&]() PENSTOCK_REQUIRES(mutex_, SchedulerMutex::held) {
       if (run.is_cancelled || stopping_) return true;
       return run.batches.empty() ? run.next_to_open >= run.to_open || run.is_out_of_memory
                                  : run.batches.front()->is_ready();
     };
-    if (!something()) {
+    if (!is_answered()) {
       if (run.asked_at == 0) run.asked_at = ++questions_;
       // Its turn comes now, and what others hold may be taken for it.
       if (runs_.size() > 1 && idle_ > 0) work_there_.notify_all();
+      const Clock::time_point deadline = Clock::now() + patience;
+      while (!is_answered() && run.batch_ready.wait_until(mutex_, deadline)) {
+      }
+      if (!is_answered()) return Wait::kPending;
     }
-    if (!run.batch_ready.wait_for(lock, patience, something)) return Wait::kPending;
     run.asked_at = 0;
     if (run.is_cancelled || stopping_) return Wait::kCancelled;
     if (run.is_handed_out()) return Wait::kEnd;
@@ -523,7 +538,6 @@ Scheduler::Wait Scheduler::next(RunningEpoch& run, FinishedBatch& out, std::chro
     run.batches.pop_front();
     // Lent before a worker can look for memory: in a budget of one batch, the next one fits only
     // when this one has left the ledger.
-    out.variable_bytes = batch->contents->variable.bytes;
     run.reads->close_batch(batch->range);
     lend(*batch, out);
     if (!run.batches.empty()) room_->promote(run.batches.front()->contents->variable);
@@ -533,18 +547,20 @@ Scheduler::Wait Scheduler::next(RunningEpoch& run, FinishedBatch& out, std::chro
   out.planned = batch->range.count;
   out.kept = out.planned;
   out.padded = batch->range.padded;
-  out.replaced = batch->replaced;
-  out.errors = std::move(batch->errors);
+  const MutexLock lock(batch->trouble_mutex);
+  BatchTrouble& trouble = batch->trouble;
+  out.replaced = trouble.replaced;
+  out.errors = std::move(trouble.errors);
   // Whoever stops the program is not to be told of bad samples first.
   std::ranges::sort(out.errors, {}, [](const Error& error) {
     return std::pair{error.code != ErrorCode::kStopped, error.where.sample};
   });
   // A batch that does not fit is to blame before any sample of it.
-  if (batch->too_large) out.errors.insert(out.errors.begin(), std::move(*batch->too_large));
-  out.failed = batch->failed;
-  if (!batch->left_out.empty()) {
-    batch->left_out.resize(out.planned);
-    out.kept = compact(layout_, *out.contents, out.block, batch->left_out);
+  if (trouble.too_large) out.errors.insert(out.errors.begin(), std::move(*trouble.too_large));
+  out.failed = trouble.failed;
+  if (!trouble.left_out.empty()) {
+    trouble.left_out.resize(out.planned);
+    out.kept = compact(layout_, *out.contents, out.block, trouble.left_out);
   }
   return Wait::kBatch;
 }

@@ -12,14 +12,13 @@
 // One mutex guards the epochs and their batches; it is held to claim and to finish, never to work.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "base/guarded.h"
 #include "base/memory/scratch.h"
 #include "base/stats.h"
 #include "batch/batch_pool.h"
@@ -66,12 +65,12 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
 
   // Begins with an epoch beside those under way. Fails where the memory for reading cannot carry one more.
-  Result<std::shared_ptr<RunningEpoch>> start(EpochTask task);
+  Result<std::shared_ptr<RunningEpoch>> start(EpochTask task) PENSTOCK_EXCLUDES(mutex_);
   // Gives it up: its memory comes back at once, or when the samples that are being worked on are done.
   // Waits for nobody, so that a worker can do it too.
-  void cancel(RunningEpoch& run);
+  void cancel(RunningEpoch& run) PENSTOCK_EXCLUDES(mutex_);
   // Ends the workers, and with them all epochs. Several threads may call it.
-  void stop();
+  void stop() PENSTOCK_EXCLUDES(mutex_, stop_mutex_);
 
   // How many workers work, and how many batches are made ahead, from now on. Memory was divided for the numbers that
   // the scheduler was made with, which are the most that are possible; the least is 1. Returns the numbers in force.
@@ -79,12 +78,12 @@ class Scheduler {
     unsigned threads = 1;
     std::uint64_t prefetch = 1;
   };
-  Knobs set_knobs(const Knobs& wanted);
-  Knobs knobs() const;
+  Knobs set_knobs(const Knobs& wanted) PENSTOCK_EXCLUDES(mutex_);
+  Knobs knobs() const PENSTOCK_EXCLUDES(mutex_);
 
   enum class Wait : std::uint8_t { kBatch, kEnd, kPending, kCancelled };
   // Several threads may wait, each for an epoch of its own.
-  Wait next(RunningEpoch& run, FinishedBatch& out, std::chrono::milliseconds patience);
+  Wait next(RunningEpoch& run, FinishedBatch& out, std::chrono::milliseconds patience) PENSTOCK_EXCLUDES(mutex_);
 
   // Is the calling thread a worker, of this or another scheduler?
   static bool is_own_thread();
@@ -92,40 +91,43 @@ class Scheduler {
   bool runs_here() const;
 
   // Epochs that still have batches to deliver.
-  std::size_t epochs() const;
-  std::uint64_t ready_batches() const;
+  std::size_t epochs() const PENSTOCK_EXCLUDES(mutex_);
+  std::uint64_t ready_batches() const PENSTOCK_EXCLUDES(mutex_);
   WorkerStats worker_stats() const;
 
  private:
   using RunPtr = std::shared_ptr<RunningEpoch>;
-  void work(unsigned worker);
-  std::optional<Claim> claim_samples();
-  std::vector<RunPtr> in_order_of_need() const;
-  std::optional<Claim> claim_from(const RunPtr& run);
-  std::optional<Claim> claim_of(const RunPtr& run, const std::shared_ptr<OpenBatch>& batch);
-  bool open_batch(RunningEpoch& run);
-  bool take_batch_for(const RunningEpoch& run);
-  bool make_variable_room_for(const RunningEpoch& run);
-  bool others_hold_memory(const RunningEpoch& run) const;
+  void work(unsigned worker) PENSTOCK_EXCLUDES(mutex_);
+  std::optional<Claim> claim_samples() PENSTOCK_REQUIRES(mutex_, SchedulerMutex::held);
+  std::vector<RunPtr> in_order_of_need() const PENSTOCK_REQUIRES(mutex_, SchedulerMutex::held);
+  std::optional<Claim> claim_from(const RunPtr& run) PENSTOCK_REQUIRES(mutex_, SchedulerMutex::held);
+  std::optional<Claim> claim_of(const RunPtr& run, const std::shared_ptr<OpenBatch>& batch)
+      PENSTOCK_REQUIRES(mutex_, SchedulerMutex::held);
+  bool open_batch(RunningEpoch& run) PENSTOCK_REQUIRES(mutex_, SchedulerMutex::held);
+  bool take_batch_for(const RunningEpoch& run) PENSTOCK_REQUIRES(mutex_, SchedulerMutex::held);
+  bool make_variable_room_for(const RunningEpoch& run) PENSTOCK_REQUIRES(mutex_, SchedulerMutex::held);
+  bool others_hold_memory(const RunningEpoch& run) const PENSTOCK_REQUIRES(mutex_, SchedulerMutex::held);
   DeferredSample defer(const Claim& claim, std::uint64_t index, const std::optional<Replacement>& replacement,
-                       std::size_t bytes);
-  void complete_deferred(const RunPtr& run, OpenBatch& batch, Replacement sample, bool is_stand_in, Status status);
-  void complete(OpenBatch& batch);
-  void finish_claim(const Claim& claim, double seconds);
+                       std::size_t bytes)
+      PENSTOCK_EXCLUDES(mutex_);
+  void complete_deferred(const RunPtr& run, OpenBatch& batch, Replacement sample, bool is_stand_in, Status status)
+      PENSTOCK_EXCLUDES(mutex_);
+  void complete(OpenBatch& batch) PENSTOCK_EXCLUDES(mutex_);
+  void finish_claim(const Claim& claim, double seconds) PENSTOCK_REQUIRES(mutex_, SchedulerMutex::held);
   void lend(OpenBatch& batch, FinishedBatch& out);
-  void drop(RunningEpoch& run, OpenBatch& batch);
-  void drop_last(RunningEpoch& run);
-  void drop_idle_batches(RunningEpoch& run);
-  std::unique_ptr<EpochReads> retire(RunningEpoch& run);
-  std::vector<EpochReads*> reads_under_way() const;
-  void wake_workers();
+  void drop(RunningEpoch& run, OpenBatch& batch) PENSTOCK_REQUIRES(SchedulerMutex::held);
+  void drop_last(RunningEpoch& run) PENSTOCK_REQUIRES(SchedulerMutex::held);
+  void drop_idle_batches(RunningEpoch& run) PENSTOCK_REQUIRES(SchedulerMutex::held);
+  std::unique_ptr<EpochReads> retire(RunningEpoch& run) PENSTOCK_REQUIRES(mutex_, SchedulerMutex::held);
+  std::vector<EpochReads*> reads_under_way() const PENSTOCK_REQUIRES(mutex_, SchedulerMutex::held);
+  void wake_workers() PENSTOCK_EXCLUDES(mutex_);
 
   const SamplePlan& plan_;
   const SlotLayout& layout_;
   const std::shared_ptr<BatchPool> pool_;
   const std::shared_ptr<VariableMemory> room_;
   const std::shared_ptr<Ledger> ledger_;
-  ReadDivision& reads_;  // guarded by mutex_
+  ReadDivision& reads_ PENSTOCK_GUARDED_BY(mutex_);
   const Knobs limits_;
   const BatchPolicy policy_;
   const std::function<std::unique_ptr<SampleMaker>(ScratchBudget&, WorkerCounters&)> make_maker_;
@@ -134,19 +136,20 @@ class Scheduler {
   ScratchBudget chunk_scratch_, scratch_;
   std::vector<WorkerCounters> counters_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable work_there_, deferred_done_;
-  // The fields below are guarded by mutex_.
-  std::vector<RunPtr> runs_;  // those with batches to deliver, and cancelled ones that are still worked on
-  Knobs knobs_;
-  std::uint64_t deferred_ = 0;  // samples that are finished elsewhere and not completed yet
-  std::uint64_t questions_ = 0;
-  unsigned idle_ = 0;
-  double sample_seconds_ = 0;  // a moving average, to claim cheap samples in larger handfuls
-  bool stopping_ = false;
+  mutable SchedulerMutex mutex_;
+  ConditionVariable work_there_, deferred_done_;
+  // Those with batches to deliver, and cancelled ones that are still worked on.
+  std::vector<RunPtr> runs_ PENSTOCK_GUARDED_BY(mutex_);
+  Knobs knobs_ PENSTOCK_GUARDED_BY(mutex_);
+  std::uint64_t deferred_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // samples that are finished elsewhere and not completed yet
+  std::uint64_t questions_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  unsigned idle_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  // A moving average, to claim cheap samples in larger handfuls.
+  double sample_seconds_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  bool stopping_ PENSTOCK_GUARDED_BY(mutex_) = false;
 
-  std::mutex stop_mutex_;  // guards the threads themselves
-  std::vector<std::jthread> pool_threads_;
+  Mutex stop_mutex_ PENSTOCK_ACQUIRED_BEFORE(mutex_);
+  std::vector<std::jthread> pool_threads_ PENSTOCK_GUARDED_BY(stop_mutex_);
 };
 
 }  // namespace penstock

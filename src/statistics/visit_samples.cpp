@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <thread>
 
+#include "base/guarded.h"
 #include "base/text/byte_units.h"
 #include "base/machine.h"
 #include "penstock/interruption.h"
@@ -212,28 +212,34 @@ class Pool {
         const Interruption::Scope scope(&stop_reading_);
         work(*visitor);
       });
-    std::unique_lock lock(mutex_);
-    while (!finished_.wait_for(lock, kProgressEvery, [&] { return running_ == 0; })) {
-      lock.unlock();
+    while (!finishes_within(kProgressEvery)) {
       const bool stops = Interruption::is_requested() ||
                          (options.progress && !options.progress(done_.load(std::memory_order_relaxed)));
       if (stops && !stop_.exchange(true)) {
         stop_reading_.request();
         on_stop_();
       }
-      lock.lock();
     }
     return !stop_;
   }
 
  private:
-  void work(Visitor& visitor) {
+  // Waits for the threads, and returns whether all of them have finished.
+  bool finishes_within(std::chrono::milliseconds patience) PENSTOCK_EXCLUDES(mutex_) {
+    const auto deadline = ConditionVariable::Clock::now() + patience;
+    const MutexLock lock(mutex_);
+    while (running_ > 0 && finished_.wait_until(mutex_, deadline)) {
+    }
+    return running_ == 0;
+  }
+
+  void work(Visitor& visitor) PENSTOCK_EXCLUDES(mutex_) {
     for (std::size_t run = next_++; run + 1 < runs_.size() && !stop_; run = next_++)
       for (std::uint64_t sample = runs_[run]; sample < runs_[run + 1] && !stop_; ++sample) {
         visitor.visit(sample);
         done_.fetch_add(1, std::memory_order_relaxed);
       }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (--running_ == 0) finished_.notify_all();
   }
 
@@ -244,9 +250,9 @@ class Pool {
   std::atomic<std::size_t> next_{0};
   std::atomic<std::uint64_t> done_{0};
   std::atomic<bool> stop_{false};
-  std::mutex mutex_;
-  std::condition_variable finished_;
-  std::size_t running_;
+  Mutex mutex_;
+  ConditionVariable finished_;
+  std::size_t running_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace

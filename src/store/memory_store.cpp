@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <utility>
+
+#include "base/guarded.h"
 
 namespace penstock {
 namespace {
@@ -54,23 +55,23 @@ class MemoryStore::Objects {
     ObjectVersion version;
   };
 
-  void put(std::string key, std::vector<std::byte> bytes) {
-    const std::lock_guard lock(mutex_);
+  void put(std::string key, std::vector<std::byte> bytes) PENSTOCK_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
     const ObjectVersion version{bytes.size(), ++changes_};
     objects_[std::move(key)] = {std::make_shared<const std::vector<std::byte>>(std::move(bytes)), version};
   }
 
-  std::optional<Contents> find(const std::string& key) const {
-    const std::lock_guard lock(mutex_);
+  std::optional<Contents> find(const std::string& key) const PENSTOCK_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
     const auto found = objects_.find(key);
     return found == objects_.end() ? std::nullopt : std::optional(found->second);
   }
 
   // Empty: there is no such folder.
-  std::vector<FolderEntry> list(const std::string& folder) const {
+  std::vector<FolderEntry> list(const std::string& folder) const PENSTOCK_EXCLUDES(mutex_) {
     const std::string prefix = folder + "/";
     std::vector<FolderEntry> entries;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (auto object = objects_.lower_bound(prefix);
          object != objects_.end() && object->first.starts_with(prefix); ++object) {
       const std::string rest = object->first.substr(prefix.size());
@@ -84,9 +85,9 @@ class MemoryStore::Objects {
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::map<std::string, Contents> objects_;
-  std::int64_t changes_ = 0;  // so far; makes the versions
+  mutable Mutex mutex_;
+  std::map<std::string, Contents> objects_ PENSTOCK_GUARDED_BY(mutex_);
+  std::int64_t changes_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // so far; makes the versions
 };
 
 class MemoryStore::Writer final : public ObjectWriter {

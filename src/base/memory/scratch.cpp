@@ -9,7 +9,20 @@
 
 namespace penstock {
 
-Scratch::~Scratch() { budget_.ledger.release(held_ + charged_); }
+Scratch::~Scratch() {
+  budget_.ledger.release(held_ + charged_);
+  give_back_pot();
+}
+
+void Scratch::take_pot() {
+  if (!has_pot_) budget_.pot.lock();
+  has_pot_ = true;
+}
+
+void Scratch::give_back_pot() {
+  if (has_pot_) budget_.pot.unlock();
+  has_pot_ = false;
+}
 
 Status Scratch::reserve(std::uint64_t more) {
   const std::uint64_t wanted = held_ + charged_ + more;
@@ -18,8 +31,8 @@ Status Scratch::reserve(std::uint64_t more) {
                 fmt::format("the sample needs {} bytes to decode, the memory budget leaves {}; "
                             "give a larger memory=",
                             wanted, budget_.share_bytes + budget_.pot_bytes));
-  if (wanted > budget_.share_bytes && !pot_.owns_lock()) pot_ = std::unique_lock(budget_.pot);
-  if (pot_.owns_lock() && borrower_ != nullptr) borrower_->give_back(more);
+  if (wanted > budget_.share_bytes) take_pot();
+  if (has_pot_ && borrower_ != nullptr) borrower_->give_back(more);
   if (!budget_.ledger.try_reserve(more)) return fail(ErrorCode::kNoMemory, "the memory budget is used up");
   return {};
 }
@@ -60,7 +73,7 @@ void Scratch::end_sample() {
     budget_.ledger.release(charged_);
     charged_ = 0;
   }
-  if (!pot_.owns_lock()) return;
+  if (!has_pot_) return;
   for (MemoryBlock& block : blocks_) {
     if (held_ <= budget_.share_bytes) break;
     held_ -= block.size();
@@ -68,7 +81,7 @@ void Scratch::end_sample() {
     block = MemoryBlock();
   }
   if (borrower_ != nullptr) borrower_->borrow();
-  pot_.unlock();
+  give_back_pot();
 }
 
 }  // namespace penstock

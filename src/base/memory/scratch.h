@@ -20,8 +20,8 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
+#include "base/guarded.h"
 #include "base/memory/ledger.h"
 #include "base/memory/memory_block.h"
 #include "penstock/result.h"
@@ -37,7 +37,7 @@ struct ScratchBudget {
   Ledger& ledger;
   const std::uint64_t share_bytes;  // per worker
   const std::uint64_t pot_bytes;
-  std::mutex pot;
+  Mutex pot;
   // The budget for decoding shared chunks. nullptr: chunks are decoded within this budget, by one worker.
   ScratchBudget* chunks = nullptr;
   // Where the buffers come from. Set it before the first Scratch is made.
@@ -78,13 +78,16 @@ class Scratch {
  private:
   // Reserves `more` bytes, and takes the pot if the share does not suffice.
   Status reserve(std::uint64_t more);
+  // The pot is held from one call to the end of the sample, which the analysis cannot follow.
+  void take_pot() PENSTOCK_NO_THREAD_SAFETY_ANALYSIS;
+  void give_back_pot() PENSTOCK_NO_THREAD_SAFETY_ANALYSIS;
 
   ScratchBudget& budget_;
   PotBorrower* const borrower_;
   std::array<MemoryBlock, kBuffers> blocks_;
   std::uint64_t held_ = 0;     // bytes of blocks_
   std::uint64_t charged_ = 0;  // bytes that libraries allocate
-  std::unique_lock<std::mutex> pot_;
+  bool has_pot_ = false;
 };
 
 }  // namespace penstock

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -24,7 +24,7 @@ constexpr std::uint64_t kMagic = 0x34'65'6c'62'61'74'73'70;  // "pstable4"
 constexpr std::uint64_t kMaxProbes = 64;
 constexpr std::uint64_t kAlignment = 64;
 // The longest wait for the mutex. Its holder does at most one allocation from the system.
-constexpr std::int64_t kLockTimeoutNs = 500'000'000;
+constexpr auto kLockTimeout = std::chrono::milliseconds(500);
 
 // The state of a slot: its kind in the low bits, and above them a count of changes, by which a reader can
 // tell that the slot did not change while it was read.
@@ -77,18 +77,13 @@ struct EntryTable::Header {
   // A mutex has 40 bytes on x86-64 and 48 on ARM. The fixed size gives all fields after it the same offset on
   // both, so that machines of both kinds can use one folder in turn.
   union {
-    pthread_mutex_t mutex;
+    RobustMutex mutex;
     std::byte mutex_space[64];
   };
   std::atomic<std::uint64_t> machine, capacity_bytes, used_bytes, backed_bytes, entries;
-  // Free ranges that no reader ever saw, because their entries could not be made. bytes == 0: unused.
-  struct Spare {
-    std::uint64_t offset, bytes;
-  } spares[16];
+  Range spares[16];
   std::atomic<std::uint64_t> has_spares;  // 0: `spares` need not be searched
-  struct Agreed {
-    std::uint64_t on, number;
-  } agreed[16];
+  Agreed agreed[16];
 };
 
 // A slot has 64 bytes: one line of the processor's cache.
@@ -101,54 +96,13 @@ struct EntryTable::Slot {
   std::uint32_t unused;
 };
 
-namespace {
-
-void make_mutex(pthread_mutex_t& mutex) {
-  pthread_mutexattr_t attributes;
-  pthread_mutexattr_init(&attributes);
-  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-  pthread_mutex_init(&mutex, &attributes);
-  pthread_mutexattr_destroy(&attributes);
-}
-
-timespec deadline() {
-  constexpr std::int64_t kSecond = 1'000'000'000;
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  const std::int64_t ns = time.tv_nsec + kLockTimeoutNs;
-  return {time.tv_sec + ns / kSecond, ns % kSecond};
-}
-
-}  // namespace
-
-// Holds the mutex, if it was free in time: the process that holds it may be stopped, by a debugger for
-// instance.
-class EntryTable::Locked {
- public:
-  explicit Locked(EntryTable& table) : table_(table), is_locked_(table.lock()) {}
-  Locked(const Locked&) = delete;
-  ~Locked() {
-    if (is_locked_) pthread_mutex_unlock(&table_.header_.mutex);
-  }
-  explicit operator bool() const { return is_locked_; }
-
- private:
-  EntryTable& table_;
-  const bool is_locked_;
-};
-
+// A process that died with the mutex left the table valid, because each store under the mutex does so.
 bool EntryTable::lock() {
-  int refused = pthread_mutex_trylock(&header_.mutex);
-  if (refused == EBUSY && !is_held_elsewhere_.load(std::memory_order_relaxed)) {
-    const timespec end = deadline();
-    refused = pthread_mutex_clocklock(&header_.mutex, CLOCK_MONOTONIC, &end);
-  }
-  // A process that died with the mutex left the table valid, because each store under the mutex does so.
-  if (refused == EOWNERDEAD) refused = pthread_mutex_consistent(&header_.mutex);
-  is_held_elsewhere_.store(refused != 0, std::memory_order_relaxed);
-  if (refused != 0) lock_timeouts_.fetch_add(1, std::memory_order_relaxed);
-  return refused == 0;
+  const bool may_wait = !is_held_elsewhere_.load(std::memory_order_relaxed);
+  const bool is_locked = mutex_.try_lock() || (may_wait && mutex_.try_lock_for(kLockTimeout));
+  is_held_elsewhere_.store(!is_locked, std::memory_order_relaxed);
+  if (!is_locked) lock_timeouts_.fetch_add(1, std::memory_order_relaxed);
+  return is_locked;
 }
 
 std::uint64_t this_machine() {
@@ -184,9 +138,9 @@ bool EntryTable::is_formatted(ConstBytes memory) {
 
 void EntryTable::make_usable(MutableBytes memory) {
   auto& header = *reinterpret_cast<Header*>(memory.data());
-  make_mutex(header.mutex);
+  header.mutex.init();
   // After a crash of the machine, spare ranges may have been given out already.
-  if (header.machine != this_machine()) std::ranges::fill(header.spares, Header::Spare{});
+  if (header.machine != this_machine()) std::ranges::fill(header.spares, Range{});
   if (header.machine != 0 && header.machine != this_machine()) EntryTable(memory, {}).recount();
   header.machine = this_machine();
 }
@@ -207,6 +161,9 @@ void EntryTable::recount() {
 EntryTable::EntryTable(MutableBytes memory, const Options& options)
     : header_(*reinterpret_cast<Header*>(memory.data())),
       slots_(reinterpret_cast<Slot*>(memory.data() + sizeof(Header)), header_.slots),
+      mutex_(header_.mutex),
+      spares_(header_.spares),
+      agreed_(header_.agreed),
       options_(options) {}
 
 EntryTable::Slot* EntryTable::slot_of(const EntryKey& key) const {
@@ -246,8 +203,8 @@ std::expected<EntryTable::Claim, EntryTable::Refusal> EntryTable::claim(const En
   if (is_new && header_.has_spares == 0 &&
       header_.used_bytes.load() + round_up(length, kAlignment) > header_.capacity_bytes)
     return std::unexpected(Refusal::kFull);
-  const Locked lock(*this);
-  if (!lock) return std::unexpected(Refusal::kFull);
+  if (!lock()) return std::unexpected(Refusal::kFull);
+  const RobustMutexHold hold(mutex_);
   return claim_locked(key, length, back);
 }
 
@@ -279,13 +236,13 @@ std::expected<EntryTable::Claim, EntryTable::Refusal> EntryTable::claim_locked(c
 std::optional<EntryTable::Range> EntryTable::allocate_locked(std::uint64_t length, const Back& back) {
   const std::uint64_t capacity = header_.capacity_bytes;
   header_.has_spares = 0;
-  for (Header::Spare& listed : header_.spares) {
-    const Header::Spare spare = listed;
+  for (Range& listed : spares_) {
+    const Range spare = listed;
     if (spare.bytes == 0) continue;
     header_.has_spares = 1;
     if (spare.bytes < length || spare.bytes > capacity || spare.offset > capacity - spare.bytes) continue;
     listed.bytes = 0;  // a process that dies after this line loses the range, but no range is given out twice
-    return Range{spare.offset, spare.bytes};
+    return spare;
   }
   const std::uint64_t begin = header_.used_bytes.load(), end = begin + round_up(length, kAlignment);
   if (end > capacity) return std::nullopt;
@@ -309,24 +266,32 @@ std::uint32_t EntryTable::publish(const Claim& claim, std::uint32_t crc) {
 }
 
 void EntryTable::give_up(const Claim& claim) {
-  const Locked lock(*this);
   Slot& slot = slots_[claim.slot];
-  const auto spare = std::ranges::find(header_.spares, 0u, &Header::Spare::bytes);
   // Without the mutex, the space stays with the slot, which belongs to this claim until its state changes.
-  if (lock && spare != std::end(header_.spares)) {
-    const std::uint64_t bytes = std::exchange(slot.reserved_bytes, 0);  // first, so that two owners never share it
-    spare->offset = slot.offset.load(std::memory_order_relaxed);
-    spare->bytes = bytes;
-    header_.has_spares = 1;
-  }
+  if (!lock()) return abandon(slot);
+  const RobustMutexHold hold(mutex_);
+  keep_spare_locked(slot);
+  abandon(slot);
+}
+
+void EntryTable::keep_spare_locked(Slot& slot) {
+  const auto spare = std::ranges::find(spares_, 0u, &Range::bytes);
+  if (spare == spares_.end()) return;
+  const std::uint64_t bytes = std::exchange(slot.reserved_bytes, 0);  // first, so that two owners never share it
+  spare->offset = slot.offset.load(std::memory_order_relaxed);
+  spare->bytes = bytes;
+  header_.has_spares = 1;
+}
+
+void EntryTable::abandon(Slot& slot) {
   slot.state.store(next_state(slot.state.load(std::memory_order_relaxed), kAbandoned),
                    std::memory_order_release);
 }
 
 std::uint32_t EntryTable::agree(std::uint64_t on, std::uint32_t mine) {
-  const Locked lock(*this);
-  if (!lock) return mine;
-  for (Header::Agreed& agreed : header_.agreed) {
+  if (!lock()) return mine;
+  const RobustMutexHold hold(mutex_);
+  for (Agreed& agreed : agreed_) {
     if (agreed.number == 0) agreed = {on, mine};
     if (agreed.on == on) return static_cast<std::uint32_t>(agreed.number);
   }

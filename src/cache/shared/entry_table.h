@@ -9,8 +9,6 @@
 // Thread-safe, between processes, too. The table borrows its memory.
 #pragma once
 
-#include <pthread.h>
-
 #include <atomic>
 #include <cstdint>
 #include <expected>
@@ -20,6 +18,7 @@
 
 #include "base/bytes.h"
 #include "cache/shared/entry.h"
+#include "cache/shared/robust_mutex.h"
 
 namespace penstock {
 
@@ -65,19 +64,20 @@ class EntryTable {
   // Called before a range of the area is used for the first time. Returns false if the system has no memory
   // for it.
   using Back = std::function<bool(std::uint64_t offset, std::uint64_t bytes)>;
-  std::expected<Claim, Refusal> claim(const EntryKey& key, std::uint64_t length, const Back& back);
+  std::expected<Claim, Refusal> claim(const EntryKey& key, std::uint64_t length, const Back& back)
+      PENSTOCK_EXCLUDES(mutex_);
   // Makes the entry visible to readers and returns its state.
   std::uint32_t publish(const Claim& claim, std::uint32_t crc);
   // Ends a claim whose bytes could not be written. Its space goes to the next claim that it is large enough
   // for.
-  void give_up(const Claim& claim);
+  void give_up(const Claim& claim) PENSTOCK_EXCLUDES(mutex_);
   // Removes an entry that is damaged, or whose object has changed. Returns false if it was not there (any
   // more).
   bool withdraw(const EntryKey& key);
 
   // Lets all users of the table agree on a number (not 0) for a topic: returns the number that the first
   // caller proposed. If the table cannot record it, it returns `mine`.
-  std::uint32_t agree(std::uint64_t on, std::uint32_t mine);
+  std::uint32_t agree(std::uint64_t on, std::uint32_t mine) PENSTOCK_EXCLUDES(mutex_);
 
   std::uint64_t slots() const { return slots_.size(); }
   // Returns the key of the entry that is published in this slot, if any.
@@ -96,20 +96,32 @@ class EntryTable {
  private:
   struct Header;
   struct Slot;
-  class Locked;
-  bool lock();
-  Slot* slot_of(const EntryKey& key) const;  // the slot with this key, or the empty slot for it; nullptr: none
-  std::expected<Claim, Refusal> claim_locked(const EntryKey& key, std::uint64_t length, const Back& back);
+  // A free range of the area.
   struct Range {
     std::uint64_t offset, bytes;
   };
-  std::optional<Range> allocate_locked(std::uint64_t length, const Back& back);
+  // What the users of the table have agreed on for a topic.
+  struct Agreed {
+    std::uint64_t on, number;
+  };
+  // False if the mutex was not free in time: the process that holds it may be stopped, by a debugger for instance.
+  bool lock() PENSTOCK_TRY_ACQUIRE(true, mutex_);
+  Slot* slot_of(const EntryKey& key) const;  // the slot with this key, or the empty slot for it; nullptr: none
+  std::expected<Claim, Refusal> claim_locked(const EntryKey& key, std::uint64_t length, const Back& back)
+      PENSTOCK_REQUIRES(mutex_);
+  std::optional<Range> allocate_locked(std::uint64_t length, const Back& back) PENSTOCK_REQUIRES(mutex_);
+  void keep_spare_locked(Slot& slot) PENSTOCK_REQUIRES(mutex_);
+  static void abandon(Slot& slot);
   // Counts anew after a crash of the machine: the counts on disk may be older than the slots, and no space
   // must be given out twice.
   void recount();
 
   Header& header_;
   const std::span<Slot> slots_;
+  RobustMutex& mutex_;
+  // Free ranges that no reader ever saw, because their entries could not be made. bytes == 0: unused.
+  const std::span<Range> spares_ PENSTOCK_GUARDED_BY(mutex_);
+  const std::span<Agreed> agreed_ PENSTOCK_GUARDED_BY(mutex_);
   const Options options_;
   // True after a timeout: then the mutex is only tried, not waited for, until it was free once.
   std::atomic<bool> is_held_elsewhere_ = false;

@@ -6,7 +6,8 @@
 
 #include <array>
 #include <atomic>
-#include <mutex>
+
+#include "base/guarded.h"
 
 namespace penstock {
 
@@ -25,9 +26,9 @@ struct Guarded {
   std::array<Range, 256> ranges;
   std::atomic<std::uint64_t> lost{0};
   std::uintptr_t page_bytes = 4096;
-  std::mutex mutex;  // guards the following; the handler does not take it
-  std::size_t in_use = 0;
-  struct sigaction before{};
+  Mutex mutex;  // the handler does not take it
+  std::size_t in_use PENSTOCK_GUARDED_BY(mutex) = 0;
+  struct sigaction before{};  // changes only while our handler is not installed, so the handler needs no lock
 };
 
 Guarded guarded;
@@ -53,7 +54,7 @@ void handle_bus_error(int number, siginfo_t* info, void* context) {
     signal(number, SIG_DFL);  // the access is repeated, and ends the process as it would have without us
 }
 
-void install() {
+void install() PENSTOCK_REQUIRES(guarded.mutex) {
   struct sigaction action{};
   action.sa_sigaction = handle_bus_error;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -61,7 +62,7 @@ void install() {
 }
 
 // Restores the previous handler, unless other code has replaced ours meanwhile.
-void uninstall() {
+void uninstall() PENSTOCK_REQUIRES(guarded.mutex) {
   struct sigaction now{};
   if (sigaction(SIGBUS, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
       now.sa_sigaction == handle_bus_error)
@@ -71,7 +72,7 @@ void uninstall() {
 }  // namespace
 
 MappingGuard::MappingGuard(void* address, std::size_t bytes) {
-  const std::lock_guard lock(guarded.mutex);
+  const MutexLock lock(guarded.mutex);
   for (Range& range : guarded.ranges) {
     if (range.end.load() != 0) continue;
     range.is_lost = false;
@@ -86,7 +87,7 @@ MappingGuard::MappingGuard(void* address, std::size_t bytes) {
 
 MappingGuard::~MappingGuard() {
   if (range_ == nullptr) return;
-  const std::lock_guard lock(guarded.mutex);
+  const MutexLock lock(guarded.mutex);
   range_->end = 0;
   if (--guarded.in_use == 0) uninstall();
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/guarded.h"
+
 namespace penstock {
 namespace {
 
@@ -19,14 +21,14 @@ DecodedChunkCache::DecodedChunkCache(std::shared_ptr<Ledger> ledger, std::uint64
 DecodedChunkCache::~DecodedChunkCache() { ledger_->release(held_bytes_); }
 
 SampleUse DecodedChunkCache::start_walk() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   failed_.clear();
   // As far on as the others are: none of them is more urgent than another.
   return {latest_due_ + 1, ++walks_};
 }
 
 void DecodedChunkCache::drop_changed(const IsCurrent& is_current) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto found = entries_.begin(); found != entries_.end();) {
     Entry& entry = found->second;
     if (!entry.is_ready || entry.holders > 0 || is_current(found->first, entry.version)) {
@@ -39,14 +41,14 @@ void DecodedChunkCache::drop_changed(const IsCurrent& is_current) {
 }
 
 void DecodedChunkCache::end_walk(std::uint64_t walk) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   uses_.forget_walk(walk);
   for (auto& [chunk, entry] : entries_)
     if (entry.is_ready && entry.holders == 0) rank_anew(chunk, entry);
 }
 
 std::vector<ChunkId> DecodedChunkCache::plan(const SampleUse& sample, std::span<const ChunkId> chunks) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<ChunkId> fresh;
   for (const ChunkId& chunk : chunks)
     if (uses_.next(chunk) == ChunkUses::kNever && !entries_.contains(chunk)) fresh.push_back(chunk);
@@ -59,12 +61,12 @@ std::vector<ChunkId> DecodedChunkCache::plan(const SampleUse& sample, std::span<
 }
 
 std::size_t DecodedChunkCache::planned_uses() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return uses_.size();
 }
 
 void DecodedChunkCache::finish(const SampleUse& sample, std::span<const ChunkId> chunks) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   latest_due_ = std::max(latest_due_, sample.due);
   for (const ChunkId& chunk : chunks) {
     if (!uses_.take(sample, chunk)) continue;  // as usual: it was claimed
@@ -72,45 +74,47 @@ void DecodedChunkCache::finish(const SampleUse& sample, std::span<const ChunkId>
         found != entries_.end() && found->second.is_ready && found->second.holders == 0)
       rank_anew(chunk, found->second);
   }
-  close_one(lock, sample);
+  close_one(sample);
 }
 
 // ---- samples in the making
 
 void DecodedChunkCache::set_open(std::uint64_t walk, std::uint64_t end) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   uses_.set_open(walk, end);
 }
 
 OpenSamplePtr DecodedChunkCache::open(const SampleUse& sample, const OpenSamplePtr& made) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!made) {
     const auto found = open_.find(sample);
     return found == open_.end() ? nullptr : found->second;
   }
-  return open_.try_emplace(sample, made).first->second;
+  const auto [entry, is_new] = open_.try_emplace(sample, made);
+  if (is_new) made->arrived.clear();  // workers use an OpenSample again for their next sample
+  return entry->second;
 }
 
 void DecodedChunkCache::close(std::uint64_t walk, std::uint64_t first, std::uint64_t count) {
-  std::unique_lock lock(mutex_);
-  for (std::uint64_t due = first; due < first + count && !open_.empty(); ++due) close_one(lock, {due, walk});
+  const MutexLock lock(mutex_);
+  for (std::uint64_t due = first; due < first + count && !open_.empty(); ++due) close_one({due, walk});
 }
 
-void DecodedChunkCache::close_one(std::unique_lock<std::mutex>& lock, const SampleUse& sample) {
+void DecodedChunkCache::close_one(const SampleUse& sample) {
   const auto found = open_.find(sample);
   if (found == open_.end()) return;
   const OpenSamplePtr closed = found->second;  // its memory goes back when the lock is free
-  changed_.wait(lock, [&] { return closed->coming.empty(); });
+  while (!closed->coming.empty()) changed_.wait(mutex_);
   open_.erase(sample);
 }
 
 std::vector<SampleUse> DecodedChunkCache::waiting_for(const ChunkId& chunk) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return uses_.open(chunk);
 }
 
 OpenSamplePtr DecodedChunkCache::begin_handing(const SampleUse& sample, const ChunkId& chunk, OpenSamplePtr made) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto found = open_.find(sample);
   if (found == open_.end() && !made) return nullptr;
   // As long as it needs a chunk, the sample is not finished.
@@ -122,7 +126,7 @@ OpenSamplePtr DecodedChunkCache::begin_handing(const SampleUse& sample, const Ch
 
 void DecodedChunkCache::end_handing(const SampleUse& sample, const ChunkId& chunk, bool is_there) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     OpenSample& open = *open_.at(sample);
     std::erase(open.coming, chunk);
     if (is_there) open.arrived.push_back(chunk);
@@ -142,7 +146,7 @@ ChunkClaim::Kind DecodedChunkCache::handed(const SampleUse& sample, const ChunkI
 }
 
 ChunkClaim::Kind DecodedChunkCache::take(const SampleUse& sample, const ChunkId& chunk) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const ChunkClaim::Kind kind = handed(sample, chunk);
   if (kind == ChunkClaim::Kind::kAlone) uses_.take(sample, chunk);
   return kind;
@@ -151,7 +155,7 @@ ChunkClaim::Kind DecodedChunkCache::take(const SampleUse& sample, const ChunkId&
 // ---- decoded chunks
 
 Result<ChunkClaim> DecodedChunkCache::claim(const SampleUse& sample, const ChunkId& chunk, const ChunkNeed& need) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto kind = handed(sample, chunk); kind != ChunkClaim::Kind::kAlone) return ChunkClaim{kind, {}, {}};
   if (const auto found = entries_.find(chunk); found != entries_.end()) {
     Entry& entry = found->second;
@@ -201,7 +205,7 @@ ChunkClaim DecodedChunkCache::leave(const ChunkId& victim) {
 
 // What is being decoded fits without the loan, and all else goes as soon as nobody holds it.
 ChunkClaim DecodedChunkCache::reduce_loan(std::uint64_t bytes) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   loan_ -= std::min(loan_, bytes);
   while (true) {
     ChunkId victim;
@@ -212,13 +216,13 @@ ChunkClaim DecodedChunkCache::reduce_loan(std::uint64_t bytes) {
     }
     is_memory_wanted_ = true;
     const std::uint64_t seen = changes_;
-    changed_.wait(lock, [&] { return changes_ != seen; });
+    while (changes_ == seen) changed_.wait(mutex_);
   }
 }
 
 void DecodedChunkCache::restore_loan() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     loan_ = whole_loan_;
     if (!is_memory_wanted_) return;
     is_memory_wanted_ = false;
@@ -229,7 +233,7 @@ void DecodedChunkCache::restore_loan() {
 
 void DecodedChunkCache::evict(const ChunkId& chunk) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = entries_.find(chunk);
     if (--found->second.holders > 0) return;
     remove(found);
@@ -248,7 +252,7 @@ void DecodedChunkCache::remove(std::unordered_map<ChunkId, Entry>::iterator entr
 
 void DecodedChunkCache::publish(const ChunkId& chunk, const ObjectVersion& version) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Entry& entry = entries_.at(chunk);
     entry.version = version;
     entry.is_ready = true;
@@ -260,7 +264,7 @@ void DecodedChunkCache::publish(const ChunkId& chunk, const ObjectVersion& versi
 
 void DecodedChunkCache::fail(const ChunkId& chunk, const Error& error) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = entries_.find(chunk);
     if (found != entries_.end()) remove(found);
     // The next sample may try again after a lack of memory, after what may pass, and where the epoch that
@@ -275,7 +279,7 @@ void DecodedChunkCache::fail(const ChunkId& chunk, const Error& error) {
 
 void DecodedChunkCache::release(const ChunkId& chunk) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = entries_.find(chunk);
     if (found == entries_.end()) return;  // it failed
     Entry& entry = found->second;
@@ -289,18 +293,18 @@ void DecodedChunkCache::release(const ChunkId& chunk) {
 }
 
 std::uint64_t DecodedChunkCache::max_bytes_in_use() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return uses_.max_bytes_in_use();
 }
 
 std::uint64_t DecodedChunkCache::changes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return changes_;
 }
 
 void DecodedChunkCache::wait_for_change(std::uint64_t seen) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return changes_ != seen; });
+  const MutexLock lock(mutex_);
+  while (changes_ == seen) changed_.wait(mutex_);
 }
 
 void DecodedChunkCache::rank_anew(const ChunkId& chunk, Entry& entry) {

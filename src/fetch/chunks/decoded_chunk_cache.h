@@ -10,17 +10,16 @@
 // they decode, so no two workers can wait for each other. Thread-safe.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/guarded.h"
 #include "base/memory/ledger.h"
 #include "base/memory/memory_block.h"
 #include "penstock/result.h"
@@ -63,60 +62,62 @@ class DecodedChunkCache {
 
   // Begins the walk of an epoch through its samples. Chunks that failed before are tried again. Returns the number of
   // the walk, and when its first sample is due.
-  SampleUse start_walk();
+  SampleUse start_walk() PENSTOCK_EXCLUDES(mutex_);
   // Evicts chunks whose objects have changed, unless a worker holds them.
   using IsCurrent = std::function<bool(const ChunkId&, const ObjectVersion&)>;
-  void drop_changed(const IsCurrent& is_current);
+  void drop_changed(const IsCurrent& is_current) PENSTOCK_EXCLUDES(mutex_);
   // Ends the walk and forgets what it planned. Its chunks stay while there is memory.
-  void end_walk(std::uint64_t walk);
+  void end_walk(std::uint64_t walk) PENSTOCK_EXCLUDES(mutex_);
 
   // Plans that the sample uses these chunks. In a walk, samples are planned in the order in which they are due. Returns
   // the chunks that must be read: those that are neither cached nor used by a sample that was planned before.
-  std::vector<ChunkId> plan(const SampleUse& sample, std::span<const ChunkId> chunks);
-  std::size_t planned_uses() const;
+  std::vector<ChunkId> plan(const SampleUse& sample, std::span<const ChunkId> chunks) PENSTOCK_EXCLUDES(mutex_);
+  std::size_t planned_uses() const PENSTOCK_EXCLUDES(mutex_);
   // The sample is made, or never will be. Waits until no worker copies a chunk to it.
-  void finish(const SampleUse& sample, std::span<const ChunkId> chunks);
+  void finish(const SampleUse& sample, std::span<const ChunkId> chunks) PENSTOCK_EXCLUDES(mutex_);
 
   // Declares that samples of this walk that are due before `end` are in the making.
-  void set_open(std::uint64_t walk, std::uint64_t end);
+  void set_open(std::uint64_t walk, std::uint64_t end) PENSTOCK_EXCLUDES(mutex_);
   // A worker begins with the sample; chunks may be copied to it from now on. Returns `made`, or the open sample that
   // another worker made for it before. With nullptr, returns only what another worker made.
-  OpenSamplePtr open(const SampleUse& sample, const OpenSamplePtr& made);
+  OpenSamplePtr open(const SampleUse& sample, const OpenSamplePtr& made) PENSTOCK_EXCLUDES(mutex_);
   // The batch of `count` samples of this walk, due from `first` on, leaves: nothing may be copied to it any more.
-  void close(std::uint64_t walk, std::uint64_t first, std::uint64_t count);
+  void close(std::uint64_t walk, std::uint64_t first, std::uint64_t count) PENSTOCK_EXCLUDES(mutex_);
 
   // Returns the samples in the making that still need the chunk.
-  std::vector<SampleUse> waiting_for(const ChunkId& chunk) const;
+  std::vector<SampleUse> waiting_for(const ChunkId& chunk) const PENSTOCK_EXCLUDES(mutex_);
   // Begins to copy the chunk to this sample; nullptr where the sample does not need it any more. A sample that is not
   // open yet is opened with `made`; without it, nullptr is returned.
-  OpenSamplePtr begin_handing(const SampleUse& sample, const ChunkId& chunk, OpenSamplePtr made = nullptr);
+  OpenSamplePtr begin_handing(const SampleUse& sample, const ChunkId& chunk, OpenSamplePtr made = nullptr)
+      PENSTOCK_EXCLUDES(mutex_);
   // `is_there` says that all elements of the chunk were copied.
-  void end_handing(const SampleUse& sample, const ChunkId& chunk, bool is_there);
+  void end_handing(const SampleUse& sample, const ChunkId& chunk, bool is_there) PENSTOCK_EXCLUDES(mutex_);
 
   // Fails with the error of an earlier attempt to decode the chunk, if there was one.
-  Result<ChunkClaim> claim(const SampleUse& sample, const ChunkId& chunk, const ChunkNeed& need);
+  Result<ChunkClaim> claim(const SampleUse& sample, const ChunkId& chunk, const ChunkNeed& need)
+      PENSTOCK_EXCLUDES(mutex_);
   // The chunk is decoded. `version` is that of the object that it came from.
-  void publish(const ChunkId& chunk, const ObjectVersion& version = {});
+  void publish(const ChunkId& chunk, const ObjectVersion& version = {}) PENSTOCK_EXCLUDES(mutex_);
   // Remembers the damage until the next epoch begins, so that other workers do not decode the chunk again.
-  void fail(const ChunkId& chunk, const Error& error);
-  void release(const ChunkId& chunk);
+  void fail(const ChunkId& chunk, const Error& error) PENSTOCK_EXCLUDES(mutex_);
+  void release(const ChunkId& chunk) PENSTOCK_EXCLUDES(mutex_);
   // After kHandOn: evicts the chunk, unless another worker holds it.
-  void evict(const ChunkId& chunk);
+  void evict(const ChunkId& chunk) PENSTOCK_EXCLUDES(mutex_);
 
   // Makes the loan smaller by so many bytes. kHandOn: a chunk must be copied and evicted first; then call again with 0.
   // Waits for workers that hold a chunk.
-  ChunkClaim reduce_loan(std::uint64_t bytes);
-  void restore_loan();
+  ChunkClaim reduce_loan(std::uint64_t bytes) PENSTOCK_EXCLUDES(mutex_);
+  void restore_loan() PENSTOCK_EXCLUDES(mutex_);
   // The sample gets the chunk from elsewhere: kAlone; kThere or kBusy where another worker copies it to the sample.
-  ChunkClaim::Kind take(const SampleUse& sample, const ChunkId& chunk);
+  ChunkClaim::Kind take(const SampleUse& sample, const ChunkId& chunk) PENSTOCK_EXCLUDES(mutex_);
 
   // Bytes of memory that would have been enough to decode no planned chunk twice.
-  std::uint64_t max_bytes_in_use() const;
+  std::uint64_t max_bytes_in_use() const PENSTOCK_EXCLUDES(mutex_);
   std::uint64_t capacity() const { return capacity_; }
 
   // wait_for_change() waits until changes() is not `seen` any more: a chunk that was busy may then be claimed.
-  std::uint64_t changes() const;
-  void wait_for_change(std::uint64_t seen);
+  std::uint64_t changes() const PENSTOCK_EXCLUDES(mutex_);
+  void wait_for_change(std::uint64_t seen) PENSTOCK_EXCLUDES(mutex_);
 
  private:
   struct Memory {
@@ -147,36 +148,39 @@ class DecodedChunkCache {
   enum class Evict : std::uint8_t { kLaterOnes, kAny };
   enum class Room : std::uint8_t { kYes, kNo, kHandOn };
   // kHandOn: there is once `victim` has gone.
-  Room make_room(std::size_t bytes, Evict evict, std::uint64_t next_use, ChunkId& victim);
-  void remove(std::unordered_map<ChunkId, Entry>::iterator entry);
+  Room make_room(std::size_t bytes, Evict evict, std::uint64_t next_use, ChunkId& victim) PENSTOCK_REQUIRES(mutex_);
+  void remove(std::unordered_map<ChunkId, Entry>::iterator entry) PENSTOCK_REQUIRES(mutex_);
   // kAlone: nobody hands it over.
-  ChunkClaim leave(const ChunkId& victim);
-  ChunkClaim::Kind handed(const SampleUse& sample, const ChunkId& chunk) const;
-  void close_one(std::unique_lock<std::mutex>& lock, const SampleUse& sample);
-  void rank_open_anew();
-  bool take_memory(std::size_t bytes, Memory& out);
-  void recycle_memory(Memory memory);
-  bool drop_spare();
-  void rank_anew(const ChunkId& chunk, Entry& entry);
-  void unrank(Entry& entry);
+  ChunkClaim leave(const ChunkId& victim) PENSTOCK_REQUIRES(mutex_);
+  ChunkClaim::Kind handed(const SampleUse& sample, const ChunkId& chunk) const
+      PENSTOCK_REQUIRES(mutex_, ChunkCacheMutex::held);
+  void close_one(const SampleUse& sample) PENSTOCK_REQUIRES(mutex_, ChunkCacheMutex::held);
+  void rank_open_anew() PENSTOCK_REQUIRES(mutex_);
+  bool take_memory(std::size_t bytes, Memory& out) PENSTOCK_REQUIRES(mutex_);
+  void recycle_memory(Memory memory) PENSTOCK_REQUIRES(mutex_);
+  bool drop_spare() PENSTOCK_REQUIRES(mutex_);
+  void rank_anew(const ChunkId& chunk, Entry& entry) PENSTOCK_REQUIRES(mutex_);
+  void unrank(Entry& entry) PENSTOCK_REQUIRES(mutex_);
 
   const std::shared_ptr<Ledger> ledger_;
   const std::uint64_t capacity_, whole_loan_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  ChunkUses uses_;
-  std::unordered_map<ChunkId, Entry> entries_;
-  std::set<Rank> ranks_;  // of entries that are ready and that nobody holds
-  std::unordered_map<ChunkId, Error> failed_;
-  std::unordered_map<SampleUse, OpenSamplePtr> open_;
+  mutable ChunkCacheMutex mutex_;
+  ConditionVariable changed_;
+  ChunkUses uses_ PENSTOCK_GUARDED_BY(mutex_);
+  std::unordered_map<ChunkId, Entry> entries_ PENSTOCK_GUARDED_BY(mutex_);
+  std::set<Rank> ranks_ PENSTOCK_GUARDED_BY(mutex_);  // of entries that are ready and that nobody holds
+  std::unordered_map<ChunkId, Error> failed_ PENSTOCK_GUARDED_BY(mutex_);
+  std::unordered_map<SampleUse, OpenSamplePtr> open_ PENSTOCK_GUARDED_BY(mutex_);
   // Memory of chunks that went, to be used again: fresh pages cost more than decoding some chunks.
-  std::multimap<std::size_t, Memory> spare_;
-  std::uint64_t held_bytes_ = 0;      // entries and spare
-  std::uint64_t decoding_bytes_ = 0;  // of entries that are not ready; never of the loan
-  std::uint64_t loan_;                // what is left of it
-  std::uint64_t now_ = 0, changes_ = 0;
-  bool is_memory_wanted_ = false;  // a claim was refused for lack of it
-  std::uint64_t walks_ = 0, latest_due_ = 0;  // of the samples that are made
+  std::multimap<std::size_t, Memory> spare_ PENSTOCK_GUARDED_BY(mutex_);
+  std::uint64_t held_bytes_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // entries and spare
+  // Of entries that are not ready; never of the loan.
+  std::uint64_t decoding_bytes_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  std::uint64_t loan_ PENSTOCK_GUARDED_BY(mutex_);  // what is left of it
+  std::uint64_t now_ PENSTOCK_GUARDED_BY(mutex_) = 0, changes_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  bool is_memory_wanted_ PENSTOCK_GUARDED_BY(mutex_) = false;  // a claim was refused for lack of it
+  std::uint64_t walks_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  std::uint64_t latest_due_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // of the samples that are made
 };
 
 }  // namespace penstock

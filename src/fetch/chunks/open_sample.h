@@ -4,20 +4,23 @@
 #include <memory>
 #include <vector>
 
+#include "base/guarded.h"
 #include "base/memory/area_memory.h"
 #include "plan/sample_boxes.h"
 #include "plan/chunk_id.h"
 
 namespace penstock {
 
+class DecodedChunkCache;
+using ChunkCacheMutex = ClassMutex<DecodedChunkCache>;
+
 struct OpenSample {
   // Both are set before other workers see the sample, and are constant from then on.
   SampleBoxes boxes;
   AreaMemory memory;  // for fields that need more than copying, where no worker has begun with the sample
 
-  // Guarded by the mutex of the DecodedChunkCache.
-  std::vector<ChunkId> arrived;  // copied by other workers
-  std::vector<ChunkId> coming;   // being copied
+  std::vector<ChunkId> arrived PENSTOCK_GUARDED_BY(ChunkCacheMutex::held);  // copied by other workers
+  std::vector<ChunkId> coming PENSTOCK_GUARDED_BY(ChunkCacheMutex::held);   // being copied
 };
 
 using OpenSamplePtr = std::shared_ptr<OpenSample>;

@@ -73,7 +73,6 @@ Result<OpenSamplePtr> ChunkedFields::open_own(const SampleTask& task) {
       return open;
     }
   if (!own_ || own_.use_count() > 1 || own_->memory) own_ = std::make_shared<OpenSample>();
-  own_->arrived.clear();
   const Allocate scratch = [this](std::size_t bytes) -> Result<std::byte*> {
     const auto memory = setup_.context.scratch.get(kScratchSample, bytes);
     if (!memory) return std::unexpected(memory.error());

@@ -6,15 +6,14 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <thread>
 
 #include "base/byte_reader.h"
 #include "base/crc32c.h"
+#include "base/guarded.h"
 #include "base/text/lower_case.h"
 #include "base/machine.h"
 #include "decode/image/image_formats.h"
@@ -63,7 +62,8 @@ class Walk {
     todo_.push_back({"", 0, nullptr});
   }
 
-  Status run(const std::function<bool(std::uint64_t)>& progress) {
+  // Returns the folders in the order of their paths. Called once.
+  Result<std::vector<FoundFolder>> run(const std::function<bool(std::uint64_t)>& progress) PENSTOCK_EXCLUDES(mutex_) {
     const unsigned threads = std::clamp(usable_cpus() * 2, 2u, 16u);
     std::vector<std::jthread> pool;
     for (unsigned t = 0; t < threads; ++t)
@@ -72,8 +72,8 @@ class Walk {
         work();
       });
     {
-      std::unique_lock lock(mutex_);
-      while (!finished_.wait_for(lock, kProgressEvery, [&] { return is_done(); })) {
+      MutexLock lock(mutex_);
+      while (!finishes_within(kProgressEvery)) {
         lock.unlock();
         const bool stops =
             Interruption::is_requested() || (progress && !progress(seen_.load(std::memory_order_relaxed)));
@@ -85,12 +85,11 @@ class Walk {
     }
     changed_.notify_all();
     pool.clear();
+    const MutexLock lock(mutex_);
     if (error_) return std::unexpected(*error_);
     std::ranges::sort(found_, {}, &FoundFolder::path);
-    return {};
+    return std::move(found_);
   }
-
-  std::vector<FoundFolder>& found() { return found_; }
 
  private:
   // A folder and the folders that contain it.
@@ -104,12 +103,20 @@ class Walk {
     std::shared_ptr<const Ancestor> above;
   };
 
-  bool is_done() const { return error_.has_value() || (todo_.empty() && busy_ == 0); }
+  bool is_done() const PENSTOCK_REQUIRES(mutex_) { return error_.has_value() || (todo_.empty() && busy_ == 0); }
 
-  void work() {
-    std::unique_lock lock(mutex_);
+  // Waits for the walk to end, and returns whether it has.
+  bool finishes_within(std::chrono::milliseconds patience) PENSTOCK_REQUIRES(mutex_) {
+    const auto deadline = ConditionVariable::Clock::now() + patience;
+    while (!is_done() && finished_.wait_until(mutex_, deadline)) {
+    }
+    return is_done();
+  }
+
+  void work() PENSTOCK_EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
     while (true) {
-      changed_.wait(lock, [&] { return !todo_.empty() || is_done(); });
+      while (todo_.empty() && !is_done()) changed_.wait(mutex_);
       if (is_done()) break;
       Task task = std::move(todo_.back());
       todo_.pop_back();
@@ -130,7 +137,7 @@ class Walk {
     finished_.notify_all();
   }
 
-  Result<FoundFolder> look_at(const Task& task, std::vector<Task>& deeper) {
+  Result<FoundFolder> look_at(const Task& task, std::vector<Task>& deeper) PENSTOCK_EXCLUDES(mutex_) {
     FoundFolder folder;
     folder.path = task.path;
     const std::string full = task.path.empty() ? root_ : root_ + "/" + task.path;
@@ -173,14 +180,14 @@ class Walk {
   }
 
   // Records that the walk has reached the folder once more.
-  Result<std::shared_ptr<const Ancestor>> enter(const std::string& full, const Task& task) {
+  Result<std::shared_ptr<const Ancestor>> enter(const std::string& full, const Task& task) PENSTOCK_EXCLUDES(mutex_) {
     const auto identity = store_.identity_of(full);
     if (!identity) return nullptr;
     for (const Ancestor* above = task.above.get(); above != nullptr; above = above->above.get())
       if (above->folder == *identity)
         return fail(ErrorCode::kUnsupported, "a link leads back to a folder that it stands in",
                     {full, -1, -1, -1});
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (++paths_to_[*identity] > kMaxPathsToFolder)
       return fail(ErrorCode::kTooLarge,
                   fmt::format("more than {} paths lead to this folder by links; remove links between folders",
@@ -192,13 +199,13 @@ class Walk {
   const Store& store_;
   const std::string root_;
   Interruption stop_walking_;  // stops the threads
-  std::mutex mutex_;
-  std::condition_variable changed_, finished_;
-  std::vector<Task> todo_;
-  int busy_ = 0;
-  std::optional<Error> error_;
-  std::vector<FoundFolder> found_;
-  std::map<FolderIdentity, int> paths_to_;
+  Mutex mutex_;
+  ConditionVariable changed_, finished_;
+  std::vector<Task> todo_ PENSTOCK_GUARDED_BY(mutex_);
+  int busy_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  std::optional<Error> error_ PENSTOCK_GUARDED_BY(mutex_);
+  std::vector<FoundFolder> found_ PENSTOCK_GUARDED_BY(mutex_);
+  std::map<FolderIdentity, int> paths_to_ PENSTOCK_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> seen_{0};
 };
 
@@ -264,11 +271,11 @@ bool is_passed_over(std::string_view folder_name) {
 
 Result<FileIndex> scan_folder(const Store& store, const std::string& root, const std::string& wanted,
                               const ScanOptions& options) {
-  Walk walk(store, root);
-  PENSTOCK_CHECK(walk.run(options.progress));
+  auto found = Walk(store, root).run(options.progress);
+  if (!found) return std::unexpected(std::move(found).error());
   PENSTOCK_CHECK(check_interruption(root));
   std::array<std::uint64_t, 2> counts{};
-  for (const FoundFolder& folder : walk.found())
+  for (const FoundFolder& folder : *found)
     for (const FoundFile& file : folder.files) ++counts[static_cast<std::size_t>(file.kind)];
   const auto& [images, arrays] = counts;
   if (wanted.empty() && images > 0 && arrays > 0)
@@ -279,8 +286,8 @@ Result<FileIndex> scan_folder(const Store& store, const std::string& root, const
                 {root, -1, -1, -1});
   FileIndex index;
   index.kind = wanted == "npy" || (wanted.empty() && arrays > 0) ? FileKind::kNpy : FileKind::kImage;
-  if (counts[static_cast<std::size_t>(index.kind)] == 0) return nothing_there(root, walk.found(), wanted);
-  for (FoundFolder& folder : walk.found()) {
+  if (counts[static_cast<std::size_t>(index.kind)] == 0) return nothing_there(root, *found, wanted);
+  for (FoundFolder& folder : *found) {
     const auto folder_id = static_cast<std::uint32_t>(index.folders.size());
     index.folders.push_back({folder.path, folder.version.modified_ns});
     if (!folder.other_endings.empty() && index.left_out.by_ending.empty())

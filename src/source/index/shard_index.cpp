@@ -6,12 +6,11 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <new>
 #include <optional>
 #include <thread>
 
+#include "base/guarded.h"
 #include "base/machine.h"
 #include "base/memory/opening_memory.h"
 #include "penstock/interruption.h"
@@ -72,29 +71,34 @@ class ShardScans {
 
   Status run(const OpenOptions& options) {
     std::vector<std::jthread> pool;
-    running_ = threads_;
     for (unsigned t = 0; t < threads_; ++t)
       pool.emplace_back([this, &options, memory = OpeningMemory::current()] {
         const Interruption::Scope scope(&stop_scans_);
         const OpeningMemory::Scope memory_scope(memory);
         work(!options.on_bad_shard);
       });
-    std::unique_lock lock(mutex_);
-    while (!finished_.wait_for(lock, kShardProgressEvery, [&] { return running_ == 0; })) {
-      lock.unlock();
+    while (!finishes_within(kShardProgressEvery)) {
       if (Interruption::is_requested() ||
           (options.progress && !options.progress(seen_.load(std::memory_order_relaxed)))) {
         stop_ = stopped_ = true;
         stop_scans_.request();
       }
-      lock.lock();
     }
     if (stopped_) return fail(ErrorCode::kStopped, "stopped while indexing", {set_.uri, -1, -1, -1});
     return {};
   }
 
  private:
-  void work(bool stop_at_error) {
+  // Waits for the threads, and returns whether all of them have finished.
+  bool finishes_within(std::chrono::milliseconds patience) PENSTOCK_EXCLUDES(mutex_) {
+    const auto deadline = ConditionVariable::Clock::now() + patience;
+    const MutexLock lock(mutex_);
+    while (running_ > 0 && finished_.wait_until(mutex_, deadline)) {
+    }
+    return running_ == 0;
+  }
+
+  void work(bool stop_at_error) PENSTOCK_EXCLUDES(mutex_) {
     while (!stop_) {
       const std::size_t shard = next_++;
       if (shard >= set_.paths.size()) break;
@@ -111,7 +115,7 @@ class ShardScans {
       }
       seen_.fetch_add(contents[shard].samples(), std::memory_order_relaxed);
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (--running_ == 0) finished_.notify_all();
   }
 
@@ -145,9 +149,9 @@ class ShardScans {
   std::atomic<std::uint64_t> seen_{0};
   std::atomic<bool> stop_{false}, stopped_{false};
   Interruption stop_scans_;  // stops the threads, which may be in the middle of a shard
-  std::mutex mutex_;
-  std::condition_variable finished_;
-  unsigned running_ = 0;
+  Mutex mutex_;
+  ConditionVariable finished_;
+  unsigned running_ PENSTOCK_GUARDED_BY(mutex_) = threads_;
 
  public:
   std::vector<ShardContents> contents;  // one per shard

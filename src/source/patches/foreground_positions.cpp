@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <thread>
 
+#include "base/first_error.h"
 #include "penstock/interruption.h"
 
 namespace penstock {
@@ -51,8 +51,7 @@ class ForegroundPositions {
         });
       work(true);
     }
-    if (error_) return std::unexpected(std::move(*error_));
-    return {};
+    return error_.status();
   }
 
  private:
@@ -65,8 +64,7 @@ class ForegroundPositions {
       if (status && asks && rule_.goes_on && !rule_.goes_on())
         status = fail(ErrorCode::kStopped, "looking for foreground was stopped", {uri_, -1, -1, -1});
       if (status) continue;
-      const std::scoped_lock lock(error_mutex_);
-      if (!error_) error_ = std::move(status).error();
+      error_.report(std::move(status).error());
       stop_ = true;
     }
   }
@@ -196,8 +194,7 @@ class ForegroundPositions {
   Axes blocks_per_tile_{}, tiles_{};
   std::atomic<std::uint64_t> next_{0};
   std::atomic<bool> stop_{false};
-  std::mutex error_mutex_;
-  std::optional<Error> error_;
+  FirstError error_;
 };
 
 }  // namespace

@@ -3,15 +3,12 @@
 // Used by one thread. Destroying it cancels the read. The store must outlive it.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <stop_token>
 
 #include "base/memory/memory_block.h"
-#include "penstock/interruption.h"
+#include "store/read_answer.h"
 #include "store/store.h"
 
 namespace penstock {
@@ -29,35 +26,24 @@ class StartedRead {
           return MutableBytes(state->memory.data(), size);
         },
         stop_.get_token(),
-        [state = state_](Result<ObjectBytes> answer) {
-          const std::lock_guard lock(state->mutex);
-          state->answer = std::move(answer);
-          state->came.notify_one();
-        });
+        [state = state_](Result<ObjectBytes> answer) { state->answer.set(std::move(answer)); });
   }
   StartedRead(const StartedRead&) = delete;
   ~StartedRead() { stop_.request_stop(); }
 
-  bool is_ready() const {
-    const std::lock_guard lock(state_->mutex);
-    return state_->answer.has_value();
-  }
+  bool is_ready() const { return state_->answer.is_there(); }
 
   // Waits for the read. The bytes are borrowed from this object.
   Result<ConstBytes> wait() const {
-    std::unique_lock lock(state_->mutex);
-    wait_interruptibly(
-        state_->came, lock, [&] { return state_->answer.has_value(); }, [&] { stop_.request_stop(); });
-    if (!*state_->answer) return std::unexpected(state_->answer->error());
-    return ConstBytes((*state_->answer)->bytes);
+    auto answer = state_->answer.wait_interruptibly([&] { stop_.request_stop(); });
+    if (!answer) return std::unexpected(std::move(answer).error());
+    return ConstBytes(answer->bytes);
   }
 
  private:
   struct State {
     MemoryBlock memory;  // is written by the thread of the store until there is an answer
-    std::mutex mutex;
-    std::condition_variable came;
-    std::optional<Result<ObjectBytes>> answer;  // guarded by mutex
+    ReadAnswer answer;
   };
 
   const std::shared_ptr<State> state_ = std::make_shared<State>();  // shared with the thread of the store

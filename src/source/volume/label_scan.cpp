@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
+#include "base/first_error.h"
+#include "base/guarded.h"
 #include "base/memory/scratch.h"
 #include "base/memory/opening_memory.h"
 #include "penstock/interruption.h"
@@ -113,10 +114,9 @@ class LabelScan {
 
   std::atomic<std::uint64_t> next_{0}, done_{0};
   std::atomic<bool> stop_{false};
-  std::mutex error_mutex_;
-  std::optional<Error> error_;
+  FirstError error_;
   // Chunks that different threads decode may share a block.
-  std::array<std::mutex, 64> block_mutexes_;
+  std::array<Mutex, 64> block_mutexes_;
 };
 
 Status LabelScan::prepare() {
@@ -221,7 +221,7 @@ Status LabelScan::read_chunk(std::uint64_t chunk, Scratch& scratch, CodecWorker&
             ((i - corner[0]) * block_shape[1] + j - corner[1]) * block_shape[2] + part.begin[2] - corner[2];
         mark(elements->data() + from, strides[2], part.end[2] - part.begin[2], criterion, bits.data(), to);
       }
-    const std::scoped_lock lock(block_mutexes_[set.block_number(at) % block_mutexes_.size()]);
+    const MutexLock lock(block_mutexes_[set.block_number(at) % block_mutexes_.size()]);
     return set.add(at, bits, memory_, labels_.uri());
   };
   for (Axes at = first; at[0] <= last[0]; ++at[0])
@@ -233,8 +233,7 @@ Status LabelScan::read_chunk(std::uint64_t chunk, Scratch& scratch, CodecWorker&
 }
 
 void LabelScan::stop_with(Error error) {
-  const std::scoped_lock lock(error_mutex_);
-  if (!error_) error_ = std::move(error);
+  error_.report(std::move(error));
   stop_ = true;
 }
 
@@ -278,7 +277,7 @@ Result<std::vector<VoxelSet>> LabelScan::run(std::vector<std::optional<Criterion
       });
     work(budget, true);
   }
-  if (error_) return std::unexpected(std::move(*error_));
+  PENSTOCK_CHECK(error_.status());
   return std::move(sets_);
 }
 

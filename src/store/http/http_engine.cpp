@@ -52,7 +52,7 @@ void HttpEngine::submit(std::unique_ptr<HttpRead> read) {
     });
   bool is_first = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!is_closed_) {
       is_first = inbox_.empty();
       inbox_.push_back(std::move(read));
@@ -96,7 +96,7 @@ void HttpEngine::run() {
     end = {ErrorCode::kNoMemory, "no memory for requests", {}, false};
   }
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_closed_ = true;
   }
   take_inbox();
@@ -125,7 +125,7 @@ void HttpEngine::step() {
 void HttpEngine::take_inbox() {
   std::vector<std::unique_ptr<HttpRead>> arrived;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     arrived.swap(inbox_);
   }
   for (auto& read : arrived) {

@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <unordered_map>
 
+#include "base/guarded.h"
 #include "base/random.h"
 #include "store/http/http_transfer.h"
 #include "store/http/request_window.h"
@@ -27,7 +27,7 @@ class HttpEngine {
   ~HttpEngine();
 
   // Any thread may call it. `read->done` is called once, on the engine's thread.
-  void submit(std::unique_ptr<HttpRead> read);
+  void submit(std::unique_ptr<HttpRead> read) PENSTOCK_EXCLUDES(mutex_);
   // Ends all reads with kStopped, and ends the thread. May be called once.
   void stop();
 
@@ -50,9 +50,9 @@ class HttpEngine {
 
   explicit HttpEngine(HttpOptions options);
 
-  void run();
-  void step();
-  void take_inbox();
+  void run() PENSTOCK_EXCLUDES(mutex_);
+  void step() PENSTOCK_EXCLUDES(mutex_);
+  void take_inbox() PENSTOCK_EXCLUDES(mutex_);
   void drop_stopped();
   void fill_slots(Clock::time_point now);
   bool has_slot_for(const HttpRead& read) const;
@@ -83,9 +83,9 @@ class HttpEngine {
   HttpSockets sockets_;
   CURLM* const multi_;
   std::atomic<bool> is_stopping_{false}, some_stopped_{false};
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<HttpRead>> inbox_;  // guarded by mutex_
-  bool is_closed_ = false;                        // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::unique_ptr<HttpRead>> inbox_ PENSTOCK_GUARDED_BY(mutex_);
+  bool is_closed_ PENSTOCK_GUARDED_BY(mutex_) = false;
   std::jthread thread_;
 
   // Owned by the thread.

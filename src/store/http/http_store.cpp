@@ -1,12 +1,10 @@
 #include "store/http/http_store.h"
 
 #ifdef PENSTOCK_WITH_CURL
-#include <condition_variable>
 #include <cstdlib>
-#include <mutex>
 
-#include "penstock/interruption.h"
 #include "store/http/http_engine.h"
+#include "store/read_answer.h"
 #endif
 
 namespace penstock {
@@ -18,25 +16,12 @@ constexpr std::size_t kMaxRequests = 1024;
 
 // Runs a read and waits for it.
 Result<ObjectBytes> wait_for(HttpEngine& engine, std::unique_ptr<HttpRead> read) {
-  struct Answer {
-    std::mutex mutex;
-    std::condition_variable ready;
-    std::optional<Result<ObjectBytes>> result;
-  };
-  // Shared, because the waiting thread may return before the other one has released the mutex.
-  const auto answer = std::make_shared<Answer>();
-  read->done = [answer](Result<ObjectBytes> result) {
-    const std::lock_guard lock(answer->mutex);
-    answer->result = std::move(result);
-    answer->ready.notify_one();
-  };
+  const auto answer = std::make_shared<ReadAnswer>();
+  read->done = [answer](Result<ObjectBytes> result) { answer->set(std::move(result)); };
   std::stop_source stop;
   read->stop = stop.get_token();
   engine.submit(std::move(read));
-  std::unique_lock lock(answer->mutex);
-  wait_interruptibly(
-      answer->ready, lock, [&] { return answer->result.has_value(); }, [&] { stop.request_stop(); });
-  return std::move(*answer->result);
+  return answer->wait_interruptibly([&] { stop.request_stop(); });
 }
 
 Result<std::unique_ptr<HttpRead>> make_read(const HttpEngine& engine, ObjectRead wanted) {

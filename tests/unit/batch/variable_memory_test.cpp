@@ -36,7 +36,7 @@ TEST_F(VariableMemoryTest, a_batch_that_never_fits_is_told_so_wherever_it_stands
 TEST_F(VariableMemoryTest, promotion_makes_room_for_those_behind) {
   EXPECT_EQ(room->take(behind, 500), Answer::kYes);
   EXPECT_EQ(room->take(farther, 10), Answer::kLater);
-  const auto lent = room->lend(next);
+  const auto lent = room->lend(next).token;
   room->promote(behind);
   EXPECT_FALSE(room->is_short());
   EXPECT_EQ(room->take(farther, 10), Answer::kYes);
@@ -44,7 +44,7 @@ TEST_F(VariableMemoryTest, promotion_makes_room_for_those_behind) {
 
 TEST_F(VariableMemoryTest, what_the_user_keeps_holds_back_only_those_behind) {
   EXPECT_EQ(room->take(next, 400), Answer::kYes);
-  auto lent = room->lend(next);
+  auto lent = room->lend(next).token;
   EXPECT_EQ(ledger->used(), 0u);
   EXPECT_EQ(ledger->lent(), 400u);
   room->promote(behind);
@@ -67,7 +67,7 @@ TEST_F(VariableMemoryTest, what_is_given_back_can_be_taken_again) {
 
 TEST_F(VariableMemoryTest, lent_memory_outlives_the_room_s_owner) {
   EXPECT_EQ(room->take(next, 100), Answer::kYes);
-  auto lent = room->lend(next);
+  auto lent = room->lend(next).token;
   room.reset();
   lent.reset();
   EXPECT_EQ(ledger->lent(), 0u);

@@ -3,7 +3,7 @@
 namespace penstock {
 
 KnownShardPtr ShardIndexCache::find(const ShardId& id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = by_id_.find(id);
   if (found == by_id_.end()) return nullptr;
   entries_.splice(entries_.begin(), entries_, found->second);
@@ -11,7 +11,7 @@ KnownShardPtr ShardIndexCache::find(const ShardId& id) {
 }
 
 void ShardIndexCache::insert(const ShardId& id, KnownShardPtr shard) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto found = by_id_.find(id); found != by_id_.end()) remove(found);
   held_bytes_ += shard->size_bytes();
   entries_.push_front({id, std::move(shard)});
@@ -20,12 +20,12 @@ void ShardIndexCache::insert(const ShardId& id, KnownShardPtr shard) {
 }
 
 void ShardIndexCache::erase(const ShardId& id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto found = by_id_.find(id); found != by_id_.end()) remove(found);
 }
 
 std::size_t ShardIndexCache::held_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return held_bytes_;
 }
 

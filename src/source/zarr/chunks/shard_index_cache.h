@@ -5,9 +5,9 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 
+#include "base/guarded.h"
 #include "source/zarr/chunks/zarr_shard_index.h"
 
 namespace penstock {
@@ -36,11 +36,11 @@ class ShardIndexCache {
   explicit ShardIndexCache(std::size_t max_bytes = kMaxBytes) : max_bytes_(max_bytes) {}
 
   // nullptr: the cache has no entry. The result stays valid after its entry was evicted.
-  KnownShardPtr find(const ShardId& id);
+  KnownShardPtr find(const ShardId& id) PENSTOCK_EXCLUDES(mutex_);
   // Replaces the entry of this shard, if any. The newest entry is cached regardless of its size.
-  void insert(const ShardId& id, KnownShardPtr shard);
-  void erase(const ShardId& id);
-  std::size_t held_bytes() const;
+  void insert(const ShardId& id, KnownShardPtr shard) PENSTOCK_EXCLUDES(mutex_);
+  void erase(const ShardId& id) PENSTOCK_EXCLUDES(mutex_);
+  std::size_t held_bytes() const PENSTOCK_EXCLUDES(mutex_);
 
  private:
   struct Entry {
@@ -48,13 +48,13 @@ class ShardIndexCache {
     KnownShardPtr shard;
   };
   using EntryIterator = std::list<Entry>::iterator;
-  void remove(std::map<ShardId, EntryIterator>::iterator found);
+  void remove(std::map<ShardId, EntryIterator>::iterator found) PENSTOCK_REQUIRES(mutex_);
 
   const std::size_t max_bytes_;
-  mutable std::mutex mutex_;
-  std::list<Entry> entries_;  // most recently used first
-  std::map<ShardId, EntryIterator> by_id_;
-  std::size_t held_bytes_ = 0;
+  mutable Mutex mutex_;
+  std::list<Entry> entries_ PENSTOCK_GUARDED_BY(mutex_);  // most recently used first
+  std::map<ShardId, EntryIterator> by_id_ PENSTOCK_GUARDED_BY(mutex_);
+  std::size_t held_bytes_ PENSTOCK_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace penstock
