@@ -8,7 +8,7 @@
 #include "batch/variable_memory.h"
 #include "fetch/epoch_reads.h"
 #include "pipeline/loader_parts.h"
-#include "pipeline/scheduler.h"
+#include "pipeline/scheduler/scheduler.h"
 
 namespace penstock {
 

@@ -3,7 +3,7 @@
 
 #include "batch/slot_layout.h"
 #include "penstock/loader.h"
-#include "pipeline/scheduler.h"
+#include "pipeline/scheduler/batch_delivery.h"
 
 namespace penstock {
 

@@ -14,7 +14,7 @@
 #include "pipeline/order_plan.h"
 #include "pipeline/pipeline_loader.h"
 #include "sample/sample_shape.h"
-#include "pipeline/scheduler.h"
+#include "pipeline/scheduler/scheduler.h"
 #include "plan/chunk_pieces.h"
 #include "source/sample_draws.h"
 

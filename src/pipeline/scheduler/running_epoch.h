@@ -14,7 +14,7 @@
 #include "order/rank_slice.h"
 #include "penstock/interruption.h"
 #include "fetch/epoch_reads.h"
-#include "pipeline/open_batch.h"
+#include "pipeline/scheduler/open_batch.h"
 
 namespace penstock {
 
@@ -67,6 +67,8 @@ struct RunningEpoch {
     is_cancelled = true;
     interruption.request();
   }
+  // It was given up, and nobody is at work on it any more.
+  bool is_left() const PENSTOCK_REQUIRES(SchedulerMutex::held) { return is_cancelled && workers == 0; }
   bool is_handed_out() const PENSTOCK_REQUIRES(SchedulerMutex::held) {
     return batches.empty() && next_to_open >= to_open;
   }

@@ -1,4 +1,4 @@
-#include "pipeline/claim_runner.h"
+#include "pipeline/scheduler/claim_runner.h"
 
 #include <utility>
 
@@ -30,6 +30,7 @@ class ClaimDeferral final : public Deferral {
 }  // namespace
 
 void ClaimRunner::run(Claim& claim, SampleMaker& maker) const {
+  if (claim.count == 0) claim.is_completed = complete(*claim.batch);
   for (std::uint64_t index = claim.first; index < claim.first + claim.count; ++index) {
     auto made = claim.replacement ? make_stand_in(claim, *claim.replacement, maker) : make_one(claim, index, maker);
     if (made && *made == Outcome::kTooEarly) claim.put_off.push_back(index);
@@ -44,6 +45,25 @@ void ClaimRunner::run(Claim& claim, SampleMaker& maker) const {
     }
     note_failure(batch, index, std::move(made).error());
   }
+}
+
+bool ClaimRunner::complete(OpenBatch& batch) const {
+  std::vector<bool> left_out;
+  {
+    const MutexLock lock(batch.trouble_mutex);
+    if (batch.trouble.failed) return true;
+    left_out = batch.trouble.left_out;
+  }
+  const auto answer = pad_parts(layout_, *batch.contents, variable_, left_out, policy_.pad_value);
+  if (answer == VariableMemory::Answer::kNever) {
+    const MutexLock lock(batch.trouble_mutex);
+    batch.trouble.failed = true;
+    batch.trouble.too_large = Error{ErrorCode::kNoMemory,
+                                    variable_.describe_too_large("a padded batch"),
+                                    {plan_.source->uri(), -1, -1, -1},
+                                    false};
+  }
+  return answer != VariableMemory::Answer::kLater;
 }
 
 void ClaimRunner::note_failure(OpenBatch& batch, std::uint64_t index, Error error) const {

@@ -1,4 +1,4 @@
-// Makes the samples that a worker has claimed, and deals with those that fail as the policy says.
+// Makes the samples that a worker has claimed, deals with those that fail as the policy says, and pads batches.
 //
 // Thread-safe: it is shared by all workers, each of which comes with a maker of its own. It never holds the scheduler's
 // mutex.
@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "penstock/loader.h"
-#include "pipeline/open_batch.h"
-#include "pipeline/running_epoch.h"
+#include "plan/sample_plan.h"
+#include "pipeline/scheduler/open_batch.h"
+#include "pipeline/scheduler/running_epoch.h"
 #include "sample/sample_maker.h"
 
 namespace penstock {
@@ -31,6 +32,7 @@ struct Claim {
   std::optional<Replacement> replacement{};        // the sample at `first` failed: makes a stand-in
   std::vector<std::uint64_t> put_off{};            // samples for which there was no memory yet
   std::uint64_t deferred = 0;                      // samples that are finished later
+  bool is_completed = false;                       // the batch is; it is left for later where there is no memory yet
 };
 
 class ClaimRunner {
@@ -39,8 +41,10 @@ class ClaimRunner {
   using Defer = std::function<DeferredSample(const Claim& claim, std::uint64_t index,
                                              const std::optional<Replacement>& replacement, std::size_t bytes)>;
 
-  ClaimRunner(const SlotLayout& layout, VariableMemory& variable, const BatchPolicy& policy, Defer defer)
-      : layout_(layout),
+  ClaimRunner(const SamplePlan& plan, const SlotLayout& layout, VariableMemory& variable, const BatchPolicy& policy,
+              Defer defer)
+      : plan_(plan),
+        layout_(layout),
         variable_(variable),
         policy_(policy),
         defer_(std::move(defer)) {}
@@ -62,6 +66,10 @@ class ClaimRunner {
   Result<Outcome> make(const Claim& claim, std::uint64_t index, std::uint64_t sample,
                        const std::optional<Replacement>& replacement, SampleMaker& maker) const;
 
+  // All samples are there: pads them. False where there is no room for that yet.
+  bool complete(OpenBatch& batch) const;
+
+  const SamplePlan& plan_;
   const SlotLayout& layout_;
   VariableMemory& variable_;
   const BatchPolicy policy_;

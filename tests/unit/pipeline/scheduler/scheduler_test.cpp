@@ -1,6 +1,6 @@
 // The scheduler with makers that are test doubles: some make samples at once, others hand them to a thread that
 // finishes them out of order and late.
-#include "pipeline/scheduler.h"
+#include "pipeline/scheduler/scheduler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,51 @@
+// What the workers do next: every thread helps with the earliest unfinished batch.
+//
+// The samples of a batch are claimed in order of delivery, a few at a time. So the first batch takes the time of its
+// samples divided by the number of threads, and a slow sample holds back only its own batch. Workers serve the epoch
+// that has been waited for longest, else the one with the fewest batches. Called with the scheduler's mutex.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "pipeline/scheduler/claim_runner.h"
+#include "pipeline/scheduler/running_epochs.h"
+
+namespace penstock {
+
+class ClaimQueue {
+ public:
+  // How many workers work, and how many batches are made ahead.
+  struct Knobs {
+    unsigned threads = 1;
+    std::uint64_t prefetch = 1;
+  };
+
+  ClaimQueue(RunningEpochs& epochs, const VariableMemory& room, const Knobs& knobs)
+      : epochs_(epochs),
+        room_(room),
+        knobs_(knobs) {}
+
+  void set_knobs(const Knobs& knobs) PENSTOCK_REQUIRES(SchedulerMutex::held) { knobs_ = knobs; }
+  Knobs knobs() const PENSTOCK_REQUIRES(SchedulerMutex::held) { return knobs_; }
+
+  // For the worker of this number. Whoever gets a claim counts as at work on its epoch and its batch, until finish().
+  std::optional<Claim> claim(unsigned worker) PENSTOCK_REQUIRES(SchedulerMutex::held);
+  // The claim was worked on for so long.
+  void finish(const Claim& claim, double seconds) PENSTOCK_REQUIRES(SchedulerMutex::held);
+
+ private:
+  using RunPtr = RunningEpochs::RunPtr;
+  std::optional<Claim> claim_samples() PENSTOCK_REQUIRES(SchedulerMutex::held);
+  std::optional<Claim> claim_from(const RunPtr& run) PENSTOCK_REQUIRES(SchedulerMutex::held);
+  std::optional<Claim> claim_of(const RunPtr& run, const std::shared_ptr<OpenBatch>& batch)
+      PENSTOCK_REQUIRES(SchedulerMutex::held);
+
+  RunningEpochs& epochs_;
+  const VariableMemory& room_;
+  Knobs knobs_ PENSTOCK_GUARDED_BY(SchedulerMutex::held);
+  // A moving average, to claim cheap samples in larger handfuls.
+  double sample_seconds_ PENSTOCK_GUARDED_BY(SchedulerMutex::held) = 0;
+};
+
+}  // namespace penstock

@@ -1,0 +1,106 @@
+// One work-conserving pool: every thread helps with the earliest unfinished batch.
+//
+// A batch opens when there is memory for it (running_epochs.h); its samples are claimed in order of delivery
+// (claim_queue.h) and written straight into their slots (claim_runner.h), or handed to somebody who finishes them later
+// (deferred_samples.h). Batches leave in order (batch_delivery.h). This file has the threads that do so.
+//
+// Several epochs may be under way. One mutex guards the epochs and their batches; it is held to claim and to finish,
+// never to work.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/guarded.h"
+#include "base/memory/scratch.h"
+#include "base/stats.h"
+#include "batch/batch_pool.h"
+#include "fetch/epoch_reads.h"
+#include "pipeline/scheduler/batch_delivery.h"
+#include "pipeline/scheduler/claim_queue.h"
+#include "pipeline/scheduler/claim_runner.h"
+#include "pipeline/scheduler/deferred_samples.h"
+#include "pipeline/scheduler/running_epochs.h"
+#include "sample/sample_maker.h"
+
+namespace penstock {
+
+class Scheduler {
+ public:
+  struct Setup {
+    const SamplePlan& plan;
+    const SlotLayout& layout;
+    std::shared_ptr<BatchPool> pool;
+    std::shared_ptr<VariableMemory> room;
+    std::shared_ptr<Ledger> ledger;
+    ReadDivision& reads;
+    std::uint64_t scratch_share_bytes = 0, scratch_pot_bytes = 0;
+    std::uint64_t chunk_share_bytes = 0, chunk_pot_bytes = 0;
+    std::uint64_t in_flight_bytes = 0;  // for samples that are finished elsewhere
+    unsigned threads = 1;
+    std::uint64_t prefetch = 1;
+    BatchPolicy policy;
+    // Makes the maker of one worker, on the worker's own thread.
+    std::function<std::unique_ptr<SampleMaker>(ScratchBudget&, WorkerCounters&)> make_maker;
+  };
+
+  explicit Scheduler(const Setup& setup);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+
+  // Begins with an epoch beside those under way. Fails where the memory for reading cannot carry one more.
+  Result<std::shared_ptr<RunningEpoch>> start(EpochTask task) PENSTOCK_EXCLUDES(SchedulerMutex::held);
+  // Gives it up: its memory comes back at once, or when the samples that are being worked on are done.
+  // Waits for nobody, so that a worker can do it too.
+  void cancel(RunningEpoch& run) PENSTOCK_EXCLUDES(SchedulerMutex::held);
+  // Ends the workers, and with them all epochs. Several threads may call it.
+  void stop() PENSTOCK_EXCLUDES(SchedulerMutex::held, stop_mutex_);
+
+  // How many workers work, and how many batches are made ahead, from now on. Memory was divided for the numbers that
+  // the scheduler was made with, which are the most that are possible; the least is 1. Returns the numbers in force.
+  using Knobs = ClaimQueue::Knobs;
+  Knobs set_knobs(const Knobs& wanted) PENSTOCK_EXCLUDES(SchedulerMutex::held);
+  Knobs knobs() const PENSTOCK_EXCLUDES(SchedulerMutex::held);
+
+  using Wait = BatchDelivery::Wait;
+  // Several threads may wait, each for an epoch of its own.
+  Wait next(RunningEpoch& run, FinishedBatch& out, std::chrono::milliseconds patience)
+      PENSTOCK_EXCLUDES(SchedulerMutex::held) {
+    return delivery_.next(run, out, patience);
+  }
+
+  // Is the calling thread a worker, of this or another scheduler?
+  static bool is_own_thread();
+  // Is this one of its threads?
+  bool runs_here() const;
+
+  // Epochs that still have batches to deliver.
+  std::size_t epochs() const PENSTOCK_EXCLUDES(SchedulerMutex::held);
+  std::uint64_t ready_batches() const PENSTOCK_EXCLUDES(SchedulerMutex::held);
+  WorkerStats worker_stats() const;
+
+ private:
+  void work(unsigned worker) PENSTOCK_EXCLUDES(SchedulerMutex::held);
+  void wake_workers() PENSTOCK_EXCLUDES(SchedulerMutex::held);
+
+  const std::shared_ptr<BatchPool> pool_;
+  const std::shared_ptr<VariableMemory> room_;
+  const std::shared_ptr<Ledger> ledger_;
+  const Knobs limits_;
+  const std::function<std::unique_ptr<SampleMaker>(ScratchBudget&, WorkerCounters&)> make_maker_;
+  ScratchBudget chunk_scratch_, scratch_;
+  std::vector<WorkerCounters> counters_;
+
+  RunningEpochs epochs_;
+  ClaimQueue claims_;
+  const ClaimRunner runner_;
+  DeferredSamples deferred_;
+  BatchDelivery delivery_;
+
+  Mutex stop_mutex_ PENSTOCK_ACQUIRED_BEFORE(epochs_.mutex);
+  std::vector<std::jthread> pool_threads_ PENSTOCK_GUARDED_BY(stop_mutex_);
+};
+
+}  // namespace penstock
