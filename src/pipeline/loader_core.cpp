@@ -14,8 +14,6 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kErrorsListed = 100;
-
 std::unexpected<Error> bad_option(std::string message) {
   return fail(ErrorCode::kInvalidArgument, std::move(message));
 }
@@ -24,16 +22,6 @@ std::vector<BatchField> fields_of(const SlotLayout& layout) {
   std::vector<BatchField> fields;
   for (std::size_t i = 0; i < layout.size(); ++i) fields.push_back(layout.field(i));
   return fields;
-}
-
-ChunkStats operator+(const ChunkStats& a, const ChunkStats& b) {
-  return {a.decoded + b.decoded,
-          a.reused + b.reused,
-          a.missing + b.missing,
-          a.decoded_bytes + b.decoded_bytes,
-          a.distinct + b.distinct,
-          a.distinct_bytes + b.distinct_bytes,
-          std::max(a.memory_for_one_decode, b.memory_for_one_decode)};
 }
 
 }  // namespace
@@ -50,13 +38,7 @@ LoaderCore::LoaderCore(SourcePtr source, LoaderParts parts)
 
 void LoaderCore::adopt(const std::shared_ptr<Engine>& engine) {
   engine_ = engine;
-  ledger_ = engine->ledger;
-  prefetch_ = engine->budget.prefetch;
-  threads_ = engine->threads;
-  tuning_ = engine->tuning;
-  cache_form_ = !engine->cache                                        ? ""
-                : engine->cache->form() == CacheForm::kDecoded ? "decoded"
-                                                               : "encoded";
+  books_.adopt(*engine);
 }
 
 Result<std::shared_ptr<Engine>> LoaderCore::current_engine() {
@@ -85,9 +67,7 @@ void LoaderCore::retire_engine() {
   if (!engine) return;
   engine->scheduler.stop();
   const MutexLock lock(mutex_);
-  workers_before_ += engine->scheduler.worker_stats();
-  chunks_before_ = chunks_before_ + engine->chunk_stats();
-  if (engine->cache) tiers_before_ = engine->cache->tiers();
+  books_.retire(*engine);
   engine->cache.reset();  // its memory goes back to the node, unless others use it
   engine->options.cache.reset();
   engine->charge.reset();
@@ -144,8 +124,7 @@ Tuning LoaderCore::tune(const Tuning& wanted) {
   const MutexLock lock(mutex_);
   if (!engine_) return {};
   const Scheduler::Knobs now = engine_->scheduler.set_knobs({wanted.threads, wanted.prefetch});
-  threads_ = now.threads;
-  prefetch_ = now.prefetch;
+  books_.tune(now);
   return {now.threads, now.prefetch};
 }
 
@@ -211,7 +190,7 @@ Result<std::shared_ptr<EpochRecord>> LoaderCore::start_epoch() {
 // Books the end of an epoch, however it came.
 LoaderCore::Ended LoaderCore::end_epoch(EpochRecord& record) {
   record.is_over = true;
-  finished_.push_back(finished(record));
+  books_.end(record);
   std::erase_if(running_, [&](const auto& other) { return other.get() == &record; });
   return {std::exchange(record.engine, nullptr), record.run};
 }
@@ -254,8 +233,7 @@ Result<Epoch::Next> LoaderCore::next(const std::shared_ptr<EpochRecord>& record,
   Ended failed;
   {
     const MutexLock lock(mutex_);
-    record->deliver.wait_seconds += waited;
-    deliver_.wait_seconds += waited;
+    books_.add_wait(*record, waited);
     if (got == Scheduler::Wait::kPending) return Epoch::Next::kPending;
     if (record->ended_by) return std::unexpected(*record->ended_by);
     if (got == Scheduler::Wait::kCancelled) return bad_option("the loader is closed");
@@ -266,76 +244,21 @@ Result<Epoch::Next> LoaderCore::next(const std::shared_ptr<EpochRecord>& record,
     // A state taken after a failure leads back to the batch that failed.
     last_ = record;
     is_moved_ = false;
-    if (auto counted = count(*record, batch); !counted) {
+    const double allowed =
+        std::max(1.0, options_.max_skip * static_cast<double>(epoch_positions()) / options_.world_size);
+    if (auto counted = books_.count(*record, batch, {allowed, options_.max_skip}); !counted) {
       record->ended_by = std::move(counted).error();
       failed = end_epoch(*record);
     } else {
       const Clock::time_point now = Clock::now();
       hand_over(engine->layout, batch, out);
-      ++record->delivered;
-      if (record->stats.counts.batches == 1)
-        record->stats.first_batch_seconds = seconds_between(record->began, now);
-      if (totals_.batches == 1) first_batch_seconds_ = seconds_between(constructed_, now);
-      // The epoch is over when its last batch is handed over, so that a state taken now leads on.
-      if (record->delivered == record->task.slice.batches())
-        record->stats.seconds = seconds_between(record->began, now);
-      const double seconds = seconds_between(now, Clock::now());
-      for (StageStats* stage : {&record->deliver, &deliver_}) {
-        ++stage->items;
-        stage->bytes += batch.kept * engine->layout.sample_bytes() + batch.variable_bytes;
-        stage->seconds += seconds;
-      }
+      books_.add_delivered(*record, now, batch.kept * engine->layout.sample_bytes() + batch.variable_bytes);
       return Epoch::Next::kBatch;
     }
   }
   failed.cancel();
   const MutexLock lock(mutex_);
   return std::unexpected(*record->ended_by);
-}
-
-// Books a finished batch; an error where the policy says so.
-Status LoaderCore::count(EpochRecord& record, const FinishedBatch& batch) {
-  Counts change;
-  change.planned = batch.planned;
-  Status status;
-  for (const Error& error : batch.errors)
-    if (errors_.size() < kErrorsListed) {
-      errors_.push_back(error);
-      errors_.back().cause.reset();  // a traceback keeps all variables of the user's function alive
-    }
-  if (batch.failed) {
-    change.failed = batch.planned;
-    status = std::unexpected(batch.errors.front());
-  } else {
-    change.skipped = batch.planned - batch.kept;
-    change.replaced = batch.replaced;
-    const Counts& before = record.stats.counts;
-    const std::uint64_t bad = before.skipped + before.replaced + change.skipped + change.replaced;
-    const double allowed =
-        std::max(1.0, options_.max_skip * static_cast<double>(epoch_positions()) / options_.world_size);
-    if (static_cast<double>(bad) > allowed) {
-      change.failed = batch.kept;
-      status = std::unexpected(
-          Error{ErrorCode::kTooManySkipped,
-                fmt::format("{} bad samples in this epoch are more than max_skip={} allows; the last: {}", bad,
-                            options_.max_skip, batch.errors.front().describe()),
-                batch.errors.front().where, false, batch.errors.front().cause});
-    } else {
-      change.delivered = batch.kept;
-      change.padded = batch.padded ? batch.kept : 0;
-      change.batches = 1;
-    }
-  }
-  for (Counts* counts : {&record.stats.counts, &totals_}) {
-    counts->planned += change.planned;
-    counts->delivered += change.delivered;
-    counts->skipped += change.skipped;
-    counts->failed += change.failed;
-    counts->padded += change.padded;
-    counts->replaced += change.replaced;
-    counts->batches += change.batches;
-  }
-  return status;
 }
 
 // ---- where the run stands
@@ -426,55 +349,10 @@ Status LoaderCore::load_state(const LoaderState& state) {
   return {};
 }
 
-// ---- what it took
-
-LoaderCore::FinishedEpoch LoaderCore::finished(const EpochRecord& record) {
-  FinishedEpoch epoch{record.number, record.stats, record.run->spent};
-  epoch.stats.stages[static_cast<std::size_t>(Stage::kDeliver)] = record.deliver;
-  if (epoch.stats.seconds == 0) epoch.stats.seconds = seconds_between(record.began, Clock::now());
-  return epoch;
-}
-
-EpochStats LoaderCore::FinishedEpoch::all() const {
-  const WorkerStats workers = spent->sum();
-  EpochStats sum = stats;
-  for (std::size_t i = 0; i < kStages; ++i)
-    if (i != static_cast<std::size_t>(Stage::kDeliver)) sum.stages[i] = workers.stages[i];
-  sum.cache = workers.cache;
-  return sum;
-}
-
 LoaderStats LoaderCore::stats() const {
   const MutexLock lock(mutex_);
-  LoaderStats stats;
-  stats.counts = totals_;
-  WorkerStats workers = workers_before_;
-  stats.chunks = chunks_before_;
-  stats.cache_tiers = tiers_before_;
-  if (engine_) {
-    workers += engine_->scheduler.worker_stats();
-    stats.chunks = chunks_before_ + engine_->chunk_stats();
-    if (engine_->cache) stats.cache_tiers = engine_->cache->tiers();
-    stats.queue_ready = engine_->scheduler.ready_batches();
-    stats.queue_bytes = stats.queue_ready * engine_->layout.batch_bytes();
-  }
-  stats.stages = workers.stages;
-  stats.stages[static_cast<std::size_t>(Stage::kDeliver)] = deliver_;
-  stats.cache = workers.cache;
-  stats.first_batch_seconds = first_batch_seconds_;
-  std::vector<FinishedEpoch> epochs = finished_;
-  for (const auto& record : running_) epochs.push_back(finished(*record));
-  std::ranges::sort(epochs, {}, &FinishedEpoch::number);
-  for (const FinishedEpoch& epoch : epochs) stats.epochs.push_back(epoch.all());
-  stats.errors = errors_;
-  stats.queue_capacity = prefetch_;
-  stats.memory_budget = ledger_->budget();
-  stats.memory_peak = ledger_->peak();
-  stats.memory_lent = ledger_->lent();
-  stats.cache_form = cache_form_;
+  LoaderStats stats = books_.stats(engine_.get(), running_);
   stats.shuffle = describe_shuffle(order_, options_.batch_size * options_.world_size);
-  stats.threads = threads_;
-  stats.tuning = tuning_;
   stats.bottleneck = find_bottleneck(stats);
   return stats;
 }

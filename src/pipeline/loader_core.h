@@ -1,4 +1,4 @@
-// The books of a loader: which epoch comes next, which are under way, what was delivered and what it took.
+// Where a loader stands: which epoch comes next, which are under way, and on which engine they run.
 // The loader and its epochs share it.
 //
 // Thread-safe. Its mutex is never held while anything is waited for, made or read.
@@ -11,35 +11,10 @@
 #include "base/guarded.h"
 #include "penstock/loader.h"
 #include "pipeline/engine.h"
+#include "pipeline/epoch_record.h"
+#include "pipeline/loader_books.h"
 
 namespace penstock {
-
-class LoaderCore;
-using LoaderCoreMutex = ClassMutex<LoaderCore>;
-
-// One epoch that was started.
-struct EpochRecord {
-  EpochRecord(EpochTask task_, std::shared_ptr<Engine> engine_, std::shared_ptr<RunningEpoch> run_,
-              Clock::time_point began_)
-      : task(std::move(task_)),
-        run(std::move(run_)),
-        began(began_),
-        engine(std::move(engine_)) {
-    stats.epoch = task.epoch;
-  }
-
-  const EpochTask task;
-  const std::shared_ptr<RunningEpoch> run;
-  const Clock::time_point began;
-  std::shared_ptr<Engine> engine PENSTOCK_GUARDED_BY(LoaderCoreMutex::held);  // until it is over
-  std::uint64_t number PENSTOCK_GUARDED_BY(LoaderCoreMutex::held) = 0;        // of all that were started
-  std::uint64_t delivered PENSTOCK_GUARDED_BY(LoaderCoreMutex::held) = 0;     // batches
-  // The times of workers come from the scheduler.
-  EpochStats stats PENSTOCK_GUARDED_BY(LoaderCoreMutex::held);
-  StageStats deliver PENSTOCK_GUARDED_BY(LoaderCoreMutex::held);
-  bool is_over PENSTOCK_GUARDED_BY(LoaderCoreMutex::held) = false;
-  std::optional<Error> ended_by PENSTOCK_GUARDED_BY(LoaderCoreMutex::held);  // what next() answers from now on
-};
 
 class LoaderCore {
  public:
@@ -73,13 +48,6 @@ class LoaderCore {
     void cancel() const { engine->scheduler.cancel(*run); }
   };
 
-  struct FinishedEpoch {
-    std::uint64_t number = 0;
-    EpochStats stats;
-    std::shared_ptr<const EpochSpending> spent;
-    EpochStats all() const;
-  };
-
   void adopt(const std::shared_ptr<Engine>& engine) PENSTOCK_REQUIRES(mutex_);
   Result<std::shared_ptr<Engine>> current_engine() PENSTOCK_REQUIRES(starting_) PENSTOCK_EXCLUDES(mutex_);
   Status check_carries_one_more(const Engine& engine) const;
@@ -88,14 +56,11 @@ class LoaderCore {
   Ended end_epoch(EpochRecord& record) PENSTOCK_REQUIRES(mutex_, LoaderCoreMutex::held);
   std::vector<Ended> end_all_epochs(const std::string& why) PENSTOCK_REQUIRES(mutex_, LoaderCoreMutex::held);
   LoaderState own_state() const PENSTOCK_REQUIRES(mutex_);
-  Status count(EpochRecord& record, const FinishedBatch& batch) PENSTOCK_REQUIRES(mutex_, LoaderCoreMutex::held);
   std::uint64_t epoch_positions() const PENSTOCK_REQUIRES(mutex_);
   RankSlice slice_from(std::uint64_t position, std::uint64_t size) const PENSTOCK_REQUIRES(mutex_);
-  static FinishedEpoch finished(const EpochRecord& record) PENSTOCK_REQUIRES(LoaderCoreMutex::held);
 
   const SourcePtr source_;
   const std::vector<BatchField> sample_fields_;
-  const Clock::time_point constructed_ = Clock::now();
   // One start at a time; making an engine takes a while.
   Mutex starting_ PENSTOCK_ACQUIRED_BEFORE(mutex_);
 
@@ -113,20 +78,7 @@ class LoaderCore {
 
   std::uint64_t started_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   std::vector<std::shared_ptr<EpochRecord>> running_ PENSTOCK_GUARDED_BY(mutex_);
-  std::vector<FinishedEpoch> finished_ PENSTOCK_GUARDED_BY(mutex_);
-  Counts totals_ PENSTOCK_GUARDED_BY(mutex_);
-  StageStats deliver_ PENSTOCK_GUARDED_BY(mutex_);
-  double first_batch_seconds_ PENSTOCK_GUARDED_BY(mutex_) = 0;
-  std::vector<Error> errors_ PENSTOCK_GUARDED_BY(mutex_);
-  // Of engines that are gone.
-  WorkerStats workers_before_ PENSTOCK_GUARDED_BY(mutex_);
-  ChunkStats chunks_before_ PENSTOCK_GUARDED_BY(mutex_);
-  std::vector<TierState> tiers_before_ PENSTOCK_GUARDED_BY(mutex_);
-  // Of the last engine.
-  std::string cache_form_ PENSTOCK_GUARDED_BY(mutex_), tuning_ PENSTOCK_GUARDED_BY(mutex_);
-  std::shared_ptr<Ledger> ledger_ PENSTOCK_GUARDED_BY(mutex_);
-  std::uint64_t prefetch_ PENSTOCK_GUARDED_BY(mutex_) = 0;
-  unsigned threads_ PENSTOCK_GUARDED_BY(mutex_) = 0;
+  LoaderBooks books_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
 }  // namespace penstock
