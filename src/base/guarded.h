@@ -37,22 +37,22 @@
 #define PENSTOCK_THREAD_ATTRIBUTE(x)
 #endif
 
-// Of types.
+// For types.
 #define PENSTOCK_CAPABILITY(what) PENSTOCK_THREAD_ATTRIBUTE(capability(what))
 #define PENSTOCK_SCOPED_CAPABILITY PENSTOCK_THREAD_ATTRIBUTE(scoped_lockable)
-// Of data: it may be used only while the mutex is held. For a pointer, PT_ speaks of what it points to.
+// For data that may be used only while the mutex is held. PT_ is for what a pointer points to.
 #define PENSTOCK_GUARDED_BY(mutex) PENSTOCK_THREAD_ATTRIBUTE(guarded_by(mutex))
 #define PENSTOCK_PT_GUARDED_BY(mutex) PENSTOCK_THREAD_ATTRIBUTE(pt_guarded_by(mutex))
-// Of mutexes: which of two is locked first.
+// For a mutex that is locked before the others.
 #define PENSTOCK_ACQUIRED_BEFORE(...) PENSTOCK_THREAD_ATTRIBUTE(acquired_before(__VA_ARGS__))
-// Of functions: the caller holds the mutex, or must not hold it, because the function locks it itself.
+// For functions whose caller holds the mutex, and for those whose caller must not hold it because they lock it.
 #define PENSTOCK_REQUIRES(...) PENSTOCK_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
 #define PENSTOCK_EXCLUDES(...) PENSTOCK_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
-// Of functions that lock or unlock.
+// For functions that lock or unlock.
 #define PENSTOCK_ACQUIRE(...) PENSTOCK_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
 #define PENSTOCK_TRY_ACQUIRE(...) PENSTOCK_THREAD_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
 #define PENSTOCK_RELEASE(...) PENSTOCK_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
-// Of functions that the analysis cannot follow. A comment says why.
+// For functions that the analysis cannot follow. A comment at the function says why.
 #define PENSTOCK_NO_THREAD_SAFETY_ANALYSIS PENSTOCK_THREAD_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace penstock {

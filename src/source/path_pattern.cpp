@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <span>
 
 namespace penstock {
 namespace {
@@ -67,11 +68,76 @@ std::string without_escapes(std::string_view text) {
   return plain;
 }
 
+std::vector<std::string> parts_of(std::string_view path) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    if (end > begin) parts.emplace_back(path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+constexpr std::string_view kAnyFolders = "**";
+
+bool matches_name(const std::string& pattern, const std::string& name) {
+  return fnmatch(pattern.c_str(), name.c_str(), FNM_PERIOD) == 0;
+}
+
+// Whether the names, from the outermost folder on, match the parts of a pattern.
+bool matches_path(std::span<const std::string> pattern, std::span<const std::string> names) {
+  if (pattern.empty()) return names.empty();
+  if (pattern.front() != kAnyFolders)
+    return !names.empty() && matches_name(pattern.front(), names.front()) &&
+           matches_path(pattern.subspan(1), names.subspan(1));
+  for (std::size_t skipped = 0;; ++skipped) {
+    if (matches_path(pattern.subspan(1), names.subspan(skipped))) return true;
+    if (skipped == names.size() || names[skipped].starts_with('.')) return false;
+  }
+}
+
+// "." for what is relative to the working folder.
+std::string folder_of_prefix(const std::string& prefix) {
+  const std::size_t last = prefix.find_last_not_of('/');
+  return prefix.empty() ? "." : last == std::string::npos ? "/" : prefix.substr(0, last + 1);
+}
+
+// Appends all keys below `prefix` that match `pattern`, which begins with "**". One listing of all objects at any depth
+// finds them, because an object store answers that with far fewer requests than one for each folder.
+Status expand_at_any_depth(const Store& store, const std::string& prefix, std::string_view pattern,
+                           std::vector<std::string>& out) {
+  std::vector<std::string> parts = parts_of(pattern);
+  const bool wants_folders = pattern.ends_with('/'), wants_all_files = !wants_folders && parts.back() == kAnyFolders;
+  if (wants_all_files) parts.emplace_back("*");
+  const bool finds_hidden = std::ranges::any_of(parts, [](const std::string& part) { return part.starts_with('.'); });
+  ListOptions options;
+  options.is_recursive = true;
+  options.wants = [&](std::string_view name, bool is_folder) {
+    const std::vector<std::string> names = parts_of(name);
+    const bool is_match = matches_path(parts, names);
+    if (!is_folder) return is_match && !wants_folders;
+    if (is_match && !wants_all_files) out.push_back(prefix + std::string(name) + (wants_folders ? "/" : ""));
+    return finds_hidden || !names.back().starts_with('.');
+  };
+  const std::size_t first = out.size();
+  const auto objects = store.list(folder_of_prefix(prefix), options);
+  if (!objects && objects.error().code == ErrorCode::kNotFound) return {};
+  if (!objects) return std::unexpected(objects.error());
+  for (const FolderEntry& object : *objects) out.push_back(prefix + object.name);
+  // The store may have asked for a folder more than once.
+  const auto found = std::ranges::subrange(out.begin() + static_cast<std::ptrdiff_t>(first), out.end());
+  std::ranges::sort(found);
+  const auto repeated = std::ranges::unique(found);
+  out.erase(repeated.begin(), repeated.end());
+  return {};
+}
+
 // Appends all keys that match `pattern`, as glob(3) does: level by level, where no wildcard matches a '/' or the dot
 // of a hidden name. `prefix` is what is matched already, with its slash.
 Status expand_wildcards(const Store& store, std::string prefix, std::string_view pattern,
                         std::vector<std::string>& out) {
   while (!pattern.empty()) {
+    if (pattern.starts_with("**/") || pattern == kAnyFolders) return expand_at_any_depth(store, prefix, pattern, out);
     const std::size_t end = std::min(pattern.find('/'), pattern.size());
     const std::size_t next = std::min(pattern.find_first_not_of('/', end), pattern.size());
     const std::string level(pattern.substr(0, end)), slashes(pattern.substr(end, next - end));
@@ -80,18 +146,16 @@ Status expand_wildcards(const Store& store, std::string prefix, std::string_view
       prefix += without_escapes(level) + slashes;
       continue;
     }
-    const std::size_t last = prefix.find_last_not_of('/');
-    const std::string folder = prefix.empty()                ? "."
-                               : last == std::string::npos ? "/"
-                                                           : prefix.substr(0, last + 1);
-    const auto entries = store.list(folder);
+    ListOptions options;
+    options.wants = [&](std::string_view name, bool is_folder) {
+      return (is_folder || slashes.empty()) && matches_name(level, std::string(name));
+    };
+    const auto entries = store.list(folder_of_prefix(prefix), options);
     // As in a shell, a folder that is missing or that may not be read matches nothing.
     if (!entries && (entries.error().code == ErrorCode::kNotFound || entries.error().code == ErrorCode::kNoAccess))
       return {};
     if (!entries) return std::unexpected(entries.error());
     for (const FolderEntry& entry : *entries) {
-      if (fnmatch(level.c_str(), entry.name.c_str(), FNM_PERIOD) != 0) continue;
-      if (!slashes.empty() && !entry.is_folder) continue;
       std::string matched = prefix + entry.name + slashes;
       if (pattern.empty()) {
         out.push_back(std::move(matched));
@@ -101,13 +165,23 @@ Status expand_wildcards(const Store& store, std::string prefix, std::string_view
     }
     return {};
   }
-  if (store.stat(prefix)) out.push_back(std::move(prefix));
+  const auto kind = store.kind_of(prefix);
+  if (!kind && kind.error().code != ErrorCode::kNoAccess) return std::unexpected(kind.error());
+  if (kind && *kind != KeyKind::kNothing) out.push_back(std::move(prefix));
   return {};
 }
 
 }  // namespace
 
 bool is_pattern(const std::string& path) { return has_wildcard(path) || path.find('{') != std::string::npos; }
+
+Result<bool> names_several(const Store& store, const std::string& path) {
+  if (!store.traits().can_list) return path.find('{') != std::string::npos;
+  if (!is_pattern(path)) return false;
+  const auto kind = store.kind_of(path);
+  if (!kind) return std::unexpected(kind.error());
+  return *kind == KeyKind::kNothing;
+}
 
 Result<std::vector<std::string>> expand_in_order(const Store& store, const std::string& pattern) {
   std::vector<std::string> braced, paths;

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/text/lower_case.h"
 #include "penstock/arrays.h"
@@ -29,12 +28,12 @@ Result<SourcePtr> open_zarr_folder(OpenRequest request, const OpenOptions& optio
 std::span<const SourceFormat> source_formats() {
   using Unit = SourceFormat::Unit;
   static const std::vector<SourceFormat> formats = {
-      {"images", "image files and folders of images", Unit::kSample, false, is_image_name, nullptr, open_image_files},
-      {"npy", ".npy files", Unit::kSample, true, is_npy_name, nullptr, open_npy_files},
-      {"tar", ".tar shards", Unit::kShard, true, is_tar_name, nullptr, open_tar},
-      {"tfrecord", ".tfrecord shards", Unit::kShard, true, is_tfrecord_name, nullptr, open_tfrecord},
-      {"manifest", ".csv and .jsonl manifests", Unit::kObject, true, is_manifest_name, nullptr, open_manifest},
-      {"zarr", "Zarr stores", Unit::kFolder, true, nullptr, is_zarr, open_zarr_folder},
+      {"images", "image files and folders of images", Unit::kSample, true, is_image_name, nullptr, open_image_files},
+      {"npy", ".npy files", Unit::kSample, false, is_npy_name, nullptr, open_npy_files},
+      {"tar", ".tar shards", Unit::kShard, false, is_tar_name, nullptr, open_tar},
+      {"tfrecord", ".tfrecord shards", Unit::kShard, false, is_tfrecord_name, nullptr, open_tfrecord},
+      {"manifest", ".csv and .jsonl manifests", Unit::kObject, false, is_manifest_name, nullptr, open_manifest},
+      {"zarr", "Zarr stores", Unit::kFolder, false, nullptr, is_zarr, open_zarr_folder},
   };
   return formats;
 }
@@ -45,7 +44,7 @@ const SourceFormat* source_format_named(std::string_view name) {
 }
 
 const SourceFormat* source_format_of(const std::string& path) {
-  const std::string name = lower_case(std::filesystem::path(path).filename().string());
+  const std::string name = lower_case(std::string_view(path).substr(path.rfind('/') + 1));
   for (const SourceFormat& format : source_formats())
     if (format.has_name != nullptr && format.has_name(name)) return &format;
   return nullptr;
@@ -67,10 +66,10 @@ std::vector<std::string> source_format_names() {
   return names;
 }
 
-std::string describe_source_formats(bool only_of_urls) {
+std::string describe_source_formats(bool can_list) {
   std::vector<std::string_view> descriptions;
   for (const SourceFormat& format : source_formats())
-    if (format.reads_urls || !only_of_urls) descriptions.push_back(format.description);
+    if (can_list || !format.needs_listing) descriptions.push_back(format.description);
   return fmt::format("{}", fmt::join(descriptions, ", "));
 }
 

@@ -19,7 +19,7 @@ struct OpenRequest {
   std::string given;               // as the user gave it, including passwords and signatures
   std::string uri;                 // the same for messages, without them
   std::string identity;            // names the data set in the folder of saved indexes
-  std::vector<std::string> paths;  // as the user wrote them, patterns expanded; or keys of objects on a server; not empty
+  std::vector<std::string> paths;  // keys: files as the user wrote them, patterns expanded; not empty
   bool is_alone = false;           // the user named this one object, not a list or a pattern
 };
 
@@ -32,7 +32,7 @@ struct SourceFormat {
     kObject,  // one object is a data set
     kFolder,  // one folder is a data set
   } unit;
-  bool reads_urls;
+  bool needs_listing;  // only a store that can list holds such data sets
   // Whether an object has this format by its name, which is in lower case and without folders. nullptr: names do not tell.
   bool (*has_name)(std::string_view name);
   // Whether a folder is a data set of this format. nullptr: it never is.
@@ -52,7 +52,7 @@ Result<const SourceFormat*> source_format_of_folder(const Store& store, const st
 
 // The words for kind=: "images", "npy", ...
 std::vector<std::string> source_format_names();
-// "image files and folders of images, .npy files, ..."
-std::string describe_source_formats(bool only_of_urls);
+// "image files and folders of images, .npy files, ...": those of a store that can list, or that cannot.
+std::string describe_source_formats(bool can_list);
 
 }  // namespace penstock

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "base/random.h"
 #include "penstock/interruption.h"
@@ -147,7 +148,8 @@ StoreTraits FileStore::traits() const {
           .can_list = true,
           .can_write = true,
           .has_cheap_random_access = true,
-          .has_versions = true};
+          .has_versions = true,
+          .has_folder_times = true};
 }
 
 Result<std::unique_ptr<ObjectWriter>> FileStore::create(const std::string& key, const CreateOptions& options) const {
@@ -198,18 +200,27 @@ std::optional<FolderIdentity> FileStore::identity_of(const std::string& key) con
   return FolderIdentity{info.st_dev, info.st_ino};
 }
 
-Result<std::vector<FolderEntry>> FileStore::list(const std::string& key, const ListOptions& options) const {
-  std::unique_ptr<DIR, FolderCloser> folder(opendir(key.c_str()));
-  if (!folder) return file_error("list", errno, {key, -1, -1, -1});
-  std::vector<FolderEntry> entries;
+Result<KeyKind> FileStore::kind_of(const std::string& key) const {
+  struct stat info{};
+  if (::stat(key.c_str(), &info) == 0) return S_ISDIR(info.st_mode) ? KeyKind::kFolder : KeyKind::kObject;
+  const int number = errno;
+  if (number == ENOENT || number == ENOTDIR) return KeyKind::kNothing;
+  return file_error("look at it", number, {key, -1, -1, -1});
+}
+
+Result<Listing> FileStore::list_folder(const std::string& path, const std::string& below,
+                                       const ListOptions& options) const {
+  std::unique_ptr<DIR, FolderCloser> folder(opendir(path.c_str()));
+  if (!folder) return file_error("list", errno, {path, -1, -1, -1});
+  Listing entries;
   while (true) {
     errno = 0;
     const dirent* found = readdir(folder.get());
     if (found == nullptr) {
-      if (errno != 0) return file_error("list", errno, {key, -1, -1, -1});
+      if (errno != 0) return file_error("list", errno, {path, -1, -1, -1});
       break;
     }
-    PENSTOCK_CHECK(check_interruption(key));
+    PENSTOCK_CHECK(check_interruption(path));
     const std::string_view name = found->d_name;
     if (name == "." || name == "..") continue;
     struct stat info{};
@@ -225,12 +236,91 @@ Result<std::vector<FolderEntry>> FileStore::list(const std::string& key, const L
       is_file = !exists || S_ISREG(info.st_mode);
     }
     if (!is_folder && !is_file) continue;
-    FolderEntry& entry = entries.emplace_back(std::string(name), is_folder, std::nullopt);
-    if (is_file && options.wants_version && options.wants_version(name) && examine())
-      entry.version = version_of(info, has_lasting_inodes(info.st_dev, key, name));
+    FolderEntry entry{below.empty() ? std::string(name) : below + found->d_name, is_folder, std::nullopt};
+    if (options.wants && !options.wants(entry.name, is_folder)) continue;
+    if (is_file && options.wants_version && options.wants_version(entry.name) && examine())
+      entry.version = version_of(info, has_lasting_inodes(info.st_dev, path, name));
+    PENSTOCK_CHECK(entries.add(std::move(entry), path));
   }
-  std::ranges::sort(entries, {}, &FolderEntry::name);
+  entries.sort_by_key();
   return entries;
+}
+
+// Lists everything below a folder, depth first, which is the order of the keys. Used by one call, on one thread.
+class FileStore::TreeListing {
+ public:
+  TreeListing(const FileStore& store, const std::string& root, const ListOptions& options, const TakePage& take)
+      : store_(store),
+        root_(root),
+        options_(options),
+        take_(take) {}
+
+  Status run() {
+    PENSTOCK_CHECK(enter("", nullptr));
+    return is_over_ ? Status() : hand_over();
+  }
+
+ private:
+  static constexpr std::size_t kEntriesPerPage = 1000;
+  static constexpr int kMaxDepth = 64;
+
+  // A folder and the folders that contain it.
+  struct Ancestor {
+    FolderIdentity folder;
+    const Ancestor* above;
+    int depth;
+  };
+
+  // `below` is the path of a folder below the root, with its slash.
+  Status enter(const std::string& below, const Ancestor* above) {
+    const std::string path = below.empty() ? root_ : root_ + "/" + below.substr(0, below.size() - 1);
+    const auto refuse = [&](ErrorCode code, std::string message) {
+      return fail(code, std::move(message), {path, -1, -1, -1});
+    };
+    const Ancestor here{store_.identity_of(path).value_or(FolderIdentity{}), above, above == nullptr ? 0 : above->depth + 1};
+    if (here.depth > kMaxDepth)
+      return refuse(ErrorCode::kTooLarge, fmt::format("folders nested more than {} deep", kMaxDepth));
+    for (; above != nullptr; above = above->above)
+      if (above->folder == here.folder)
+        return refuse(ErrorCode::kUnsupported, "a link leads back to a folder that it stands in");
+    auto entries = store_.list_folder(path, below, options_);
+    // A folder that was removed since its name was read has no objects.
+    if (!entries && entries.error().code == ErrorCode::kNotFound && here.depth > 0) return {};
+    if (!entries) return std::unexpected(std::move(entries).error());
+    for (FolderEntry& entry : *entries) {
+      if (is_over_) return {};
+      if (entry.is_folder) {
+        PENSTOCK_CHECK(enter(entry.name + "/", &here));
+        continue;
+      }
+      PENSTOCK_CHECK(page_.add(std::move(entry), path));
+      if (page_.size() == kEntriesPerPage) PENSTOCK_CHECK(hand_over());
+    }
+    return {};
+  }
+
+  Status hand_over() {
+    const auto goes_on = take_(std::exchange(page_, Listing()));
+    if (!goes_on) return std::unexpected(goes_on.error());
+    is_over_ = !*goes_on;
+    return {};
+  }
+
+  const FileStore& store_;
+  const std::string& root_;
+  const ListOptions& options_;
+  const TakePage& take_;
+  Listing page_;
+  bool is_over_ = false;
+};
+
+Status FileStore::list_pages(const std::string& key, const ListOptions& options, const TakePage& take) const {
+  if (options.is_recursive) return TreeListing(*this, key, options, take).run();
+  // The system gives names in no order, so a folder is one page.
+  auto entries = list_folder(key, "", options);
+  if (!entries) return std::unexpected(std::move(entries).error());
+  const auto goes_on = take(*std::move(entries));
+  return goes_on ? Status() : std::unexpected(goes_on.error());
 }
 
 }  // namespace penstock

@@ -19,16 +19,20 @@ class FileStore final : public Store {
       : calls_(std::move(calls)) {}
 
   using Store::create;
-  using Store::list;
 
   StoreTraits traits() const override;
   Result<std::unique_ptr<Object>> open(const std::string& key) const override;
   Result<ObjectVersion> stat(const std::string& key) const override;
-  Result<std::vector<FolderEntry>> list(const std::string& key, const ListOptions& options) const override;
+  Result<KeyKind> kind_of(const std::string& key) const override;
+  Status list_pages(const std::string& key, const ListOptions& options, const TakePage& take) const override;
   std::optional<FolderIdentity> identity_of(const std::string& key) const override;
   Result<std::unique_ptr<ObjectWriter>> create(const std::string& key, const CreateOptions& options) const override;
 
  private:
+  class TreeListing;
+
+  // The entries right below the folder `path`, in the order of their keys; `below` is put before their names.
+  Result<Listing> list_folder(const std::string& path, const std::string& below, const ListOptions& options) const;
   // Whether a file keeps its inode number. File systems in user space give it another one whenever they look it
   // up again. `name` is the file in the folder `path`; empty: `path` is the file.
   bool has_lasting_inodes(dev_t device, std::string_view path, std::string_view name = {}) const;

@@ -30,8 +30,9 @@ class SecondLookStore final : public Store {
   StoreTraits traits() const override { return store_->traits(); }
   Result<std::unique_ptr<Object>> open(const std::string& key) const override { return store_->open(key); }
   Result<ObjectVersion> stat(const std::string& key) const override { return store_->stat(key); }
-  Result<std::vector<FolderEntry>> list(const std::string& key, const ListOptions& options) const override {
-    return store_->list(key, options);
+  Result<KeyKind> kind_of(const std::string& key) const override { return store_->kind_of(key); }
+  Status list_pages(const std::string& key, const ListOptions& options, const TakePage& take) const override {
+    return store_->list_pages(key, options, take);
   }
   std::optional<FolderIdentity> identity_of(const std::string& key) const override { return store_->identity_of(key); }
   Result<std::unique_ptr<ObjectWriter>> create(const std::string& key, const CreateOptions& options) const override {

@@ -4,12 +4,42 @@
 
 #include <algorithm>
 
+#include "penstock/interruption.h"
+
 namespace penstock {
 namespace {
 
 constexpr std::uint64_t kPieceBytes = 16 << 20;  // large enough to be read over several connections
 
 }  // namespace
+
+Result<KeyKind> Store::kind_of(const std::string& key) const {
+  const auto object = open(key);
+  if (object) return KeyKind::kObject;
+  if (traits().can_list) {
+    const auto folder = list_pages(key, {}, [](Listing) -> Result<bool> { return false; });
+    if (folder) return KeyKind::kFolder;
+    if (folder.error().code != ErrorCode::kNotFound) return std::unexpected(folder.error());
+  }
+  if (object.error().code == ErrorCode::kNotFound) return KeyKind::kNothing;
+  return std::unexpected(object.error());
+}
+
+Result<Listing> Store::list(const std::string& key, const ListOptions& options) const {
+  Listing all;
+  const auto listed = list_pages(key, options, [&](Listing page) -> Result<bool> {
+    PENSTOCK_CHECK(check_interruption(key));
+    if (all.empty()) {
+      all = std::move(page);
+      return true;
+    }
+    for (FolderEntry& entry : page) PENSTOCK_CHECK(all.add(std::move(entry), key));
+    return true;
+  });
+  if (!listed) return std::unexpected(listed.error());
+  all.sort_by_name();
+  return all;
+}
 
 Result<std::unique_ptr<ObjectWriter>> Store::create(const std::string& key, const CreateOptions&) const {
   return fail(ErrorCode::kUnsupported, "this store cannot be written to", {key, -1, -1, -1});

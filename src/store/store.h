@@ -32,6 +32,7 @@
 #include "base/bytes.h"
 #include "penstock/result.h"
 #include "store/folder_entry.h"
+#include "store/listing.h"
 #include "store/object.h"
 #include "store/object_read.h"
 #include "store/object_version.h"
@@ -54,10 +55,20 @@ class Store {
   // The version of an object, or of a folder where the store has folders.
   virtual Result<ObjectVersion> stat(const std::string& key) const = 0;
 
-  // The objects and folders right below `key`, sorted by the bytes of their names; links are followed. Fails with
-  // kNotFound if there is no such folder, and with kUnsupported if the store cannot list.
-  Result<std::vector<FolderEntry>> list(const std::string& key) const { return list(key, ListOptions()); }
-  virtual Result<std::vector<FolderEntry>> list(const std::string& key, const ListOptions& options) const = 0;
+  // What the key names. Fails if the store cannot tell. The default opens and lists it, in this order.
+  virtual Result<KeyKind> kind_of(const std::string& key) const;
+
+  // Lists a folder, sorted by the bytes of the names; links are followed. An entry costs no request, and objects that
+  // only mark a folder are not listed. All other objects are, also hidden ones. Fails with kNotFound if there is no such
+  // folder, with kUnsupported if the store cannot list, with kNoMemory if the opening of this thread has no memory left
+  // for the list, and with kStopped once it is interrupted.
+  Result<Listing> list(const std::string& key, const ListOptions& options = {}) const;
+
+  // The same page by page, as object stores answer, for callers that keep less than the whole list. Pages come in the
+  // order of the keys, where the key of a folder ends with '/' (comes_before_by_key), and may be empty. `take` is called
+  // on the calling thread; the listing ends when it returns false or fails.
+  using TakePage = std::function<Result<bool>(Listing page)>;
+  virtual Status list_pages(const std::string& key, const ListOptions& options, const TakePage& take) const = 0;
 
   // Empty where the store has no links.
   virtual std::optional<FolderIdentity> identity_of(const std::string&) const { return std::nullopt; }

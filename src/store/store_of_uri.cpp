@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/text/lower_case.h"
 #include "base/text/uri_scheme.h"
@@ -50,15 +51,42 @@ Result<std::shared_ptr<const Store>> http_store_for(const std::string& uri, cons
   return *store;
 }
 
+const StoreKindScope*& added_kinds() {
+  thread_local const StoreKindScope* innermost = nullptr;
+  return innermost;
+}
+
+std::span<const StoreKind> store_kinds() {
+  static const std::vector<StoreKind> kinds = {{{"http", "https"}, http_store_for}};
+  return kinds;
+}
+
 }  // namespace
 
-bool is_remote(std::string_view uri) { return !uri_scheme(uri).empty(); }
+StoreKindScope::StoreKindScope(StoreKind kind) : kind_(std::move(kind)), outer_(added_kinds()) { added_kinds() = this; }
+
+StoreKindScope::~StoreKindScope() { added_kinds() = outer_; }
+
+// nullptr: no store knows the scheme.
+const StoreKind* store_kind_of(std::string_view scheme) {
+  const std::string name = lower_case(scheme);
+  const auto reads = [&](const StoreKind& kind) { return std::ranges::find(kind.schemes, name) != kind.schemes.end(); };
+  for (const StoreKindScope* scope = added_kinds(); scope != nullptr; scope = scope->outer_)
+    if (reads(scope->kind_)) return &scope->kind_;
+  const auto found = std::ranges::find_if(store_kinds(), reads);
+  return found == store_kinds().end() ? nullptr : &*found;
+}
+
+bool have_same_kind_of_store(std::string_view uri, std::string_view other) {
+  if (!is_url(uri) && !is_url(other)) return true;
+  return is_url(uri) == is_url(other) && store_kind_of(uri_scheme(uri)) == store_kind_of(uri_scheme(other));
+}
 
 Result<std::shared_ptr<const Store>> make_store_for(const std::string& uri,
                                                     const std::vector<std::string>& headers) {
-  if (!is_remote(uri)) return std::make_shared<FileStore>();
+  if (!is_url(uri)) return std::make_shared<FileStore>();
+  if (const StoreKind* const kind = store_kind_of(uri_scheme(uri))) return kind->make(uri, headers);
   const std::string scheme = lower_case(uri_scheme(uri));
-  if (scheme == "http" || scheme == "https") return http_store_for(uri, headers);
   const char* advice = scheme == "file" ? "; give the path without it" : "";
   return fail(ErrorCode::kUnsupported, fmt::format("{}:// is nothing this build reads{}", scheme, advice),
               {without_secrets(uri), -1, -1, -1});

@@ -9,7 +9,7 @@ namespace penstock {
 struct StoreTraits {
   // Keys are paths of the local file system.
   bool is_local = false;
-  // list() works, and so do patterns with wildcards.
+  // list() works, and so do folders and patterns with wildcards.
   bool can_list = false;
   // create() works.
   bool can_write = false;
@@ -18,6 +18,9 @@ struct StoreTraits {
   // The version of every object changes when the object does. Without it, versions may be compared only where
   // ObjectVersion::modified_ns is not 0.
   bool has_versions = false;
+  // A folder has a time of change (stat() of the folder), which changes whenever an entry right below it appears,
+  // disappears or is renamed.
+  bool has_folder_times = false;
   // How many reads the store wants to have in flight now. 0: it gains nothing from reads that are started early,
   // and one blocking read per thread serves it as well.
   std::size_t reads_ahead = 0;

@@ -6,6 +6,8 @@
 
 #include <functional>
 
+#include "base/memory/opening_memory.h"
+#include "penstock/interruption.h"
 #include "store/file_store.h"
 #include "store/http/http_store.h"
 #include "store/memory_store.h"
@@ -33,8 +35,8 @@ struct Filled {
 const std::pair<const char*, std::size_t> kObjects[] = {
     {"a.bin", 1000}, {"b/c.bin", 3}, {"b/d.bin", 0}, {"b-1/e.bin", 1}};
 
-Filled memory() {
-  auto store = std::make_shared<MemoryStore>();
+Filled memory(std::size_t entries_per_page) {
+  auto store = std::make_shared<MemoryStore>(entries_per_page);
   for (const auto& [name, size] : kObjects) store->put(std::string("root/") + name, counted(size));
   return {store, "root", nullptr};
 }
@@ -286,6 +288,101 @@ TEST_P(AnyStore, lists_by_the_bytes_of_names) {
   EXPECT_EQ(names, (std::vector<std::string>{"10", "9", "Z", "a", "a.b", "\xC3\xA4"}));
 }
 
+TEST_P(AnyStore, tells_objects_from_folders_and_from_nothing) {
+  EXPECT_EQ(*store().kind_of(key("a.bin")), KeyKind::kObject);
+  EXPECT_EQ(*store().kind_of(key("nope")), KeyKind::kNothing);
+  EXPECT_EQ(*store().kind_of(key("a.bin/x")), KeyKind::kNothing);
+  EXPECT_EQ(*store().kind_of(key("b")), can_list() ? KeyKind::kFolder : KeyKind::kNothing);
+  if (!can_list()) return;
+  EXPECT_EQ(*store().kind_of(key("b/")), KeyKind::kFolder);
+  EXPECT_EQ(*store().kind_of(filled_.root), KeyKind::kFolder);
+  EXPECT_EQ(store().list(key("b/"))->size(), 2u) << "a slash at the end of a folder changes nothing";
+}
+
+TEST_P(AnyStore, lists_all_objects_below_a_folder_in_the_order_of_their_keys) {
+  const ListOptions recursive{.wants_version = [](std::string_view) { return true; }, .is_recursive = true};
+  if (!can_list()) {
+    EXPECT_EQ(store().list(filled_.root, recursive).error().code, ErrorCode::kUnsupported);
+    return;
+  }
+  const auto all = store().list(filled_.root, recursive);
+  ASSERT_TRUE(all) << all.error().describe();
+  std::vector<std::string> names;
+  for (const FolderEntry& entry : *all) {
+    names.push_back(entry.name);
+    EXPECT_FALSE(entry.is_folder);
+    ASSERT_TRUE(entry.version) << entry.name;
+    EXPECT_TRUE(entry.version->is_exactly(*store().stat(key(entry.name)))) << entry.name;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"a.bin", "b-1/e.bin", "b/c.bin", "b/d.bin"}));
+  EXPECT_EQ(store().list(key("nope"), recursive).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ((*store().list(key("b"), recursive))[1].name, "d.bin");
+}
+
+TEST_P(AnyStore, lists_the_entries_that_are_wanted) {
+  if (!can_list()) GTEST_SKIP() << "cannot list";
+  const auto names = [&](bool is_recursive, const std::function<bool(std::string_view, bool)>& wants) {
+    std::vector<std::string> found;
+    const auto entries = store().list(filled_.root, {.wants = wants, .is_recursive = is_recursive});
+    EXPECT_TRUE(entries) << entries.error().describe();
+    for (const FolderEntry& entry : *entries) found.push_back(entry.name);
+    return found;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names(false, [](std::string_view, bool is_folder) { return is_folder; }), (Names{"b", "b-1"}));
+  EXPECT_EQ(names(false, [](std::string_view, bool) { return false; }), Names{}) << "there is a folder, so no error";
+  EXPECT_EQ(names(true, [](std::string_view name, bool) { return name != "b"; }), (Names{"a.bin", "b-1/e.bin"}))
+      << "nothing below a folder that is not wanted";
+  EXPECT_EQ(names(true, [](std::string_view name, bool is_folder) { return is_folder || name.ends_with("d.bin"); }),
+            Names{"b/d.bin"});
+}
+
+TEST_P(AnyStore, pages_come_in_the_order_of_the_keys_until_nobody_wants_more) {
+  if (!can_list()) GTEST_SKIP() << "cannot list";
+  std::vector<std::string> names;
+  const auto take = [&](const Listing& page) -> Result<bool> {
+    for (const FolderEntry& entry : page) names.push_back(entry.name);
+    return true;
+  };
+  ASSERT_TRUE(store().list_pages(filled_.root, {}, take));
+  EXPECT_EQ(names, (std::vector<std::string>{"a.bin", "b-1", "b"})) << "'-' comes before '/'";
+  for (const bool is_recursive : {false, true}) {
+    int pages = 0;
+    const auto first_page = [&](const Listing&) -> Result<bool> { return ++pages < 1; };
+    EXPECT_TRUE(store().list_pages(filled_.root, {.is_recursive = is_recursive}, first_page));
+    EXPECT_EQ(pages, 1);
+    const auto refuse = [&](const Listing&) -> Result<bool> { return fail(ErrorCode::kTooLarge, "enough"); };
+    EXPECT_EQ(store().list_pages(filled_.root, {.is_recursive = is_recursive}, refuse).error().code,
+              ErrorCode::kTooLarge);
+  }
+}
+
+TEST_P(AnyStore, a_listing_is_interrupted_and_keeps_to_the_memory_of_the_opening) {
+  if (!can_list()) GTEST_SKIP() << "cannot list";
+  for (const bool is_recursive : {false, true}) {
+    const ListOptions options{.is_recursive = is_recursive};
+    {
+      Interruption interruption;
+      interruption.request();
+      const Interruption::Scope scope(&interruption);
+      EXPECT_EQ(store().list(filled_.root, options).error().code, ErrorCode::kStopped);
+    }
+    OpeningMemory memory(100'000);
+    const OpeningMemory::Scope scope(&memory);
+    {
+      const auto entries = store().list(filled_.root, options);
+      ASSERT_TRUE(entries);
+      EXPECT_GE(memory.working().used(), entries->size() * sizeof(FolderEntry));
+    }
+    EXPECT_EQ(memory.working().used(), 0u) << "released with the list";
+    OpeningReservation others;
+    ASSERT_TRUE(others.add(99'000, "the test", {}));
+    const auto refused = store().list(filled_.root, options);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kNoMemory);
+  }
+}
+
 TEST_P(AnyStore, what_cannot_be_written_says_so) {
   if (store().traits().can_write) GTEST_SKIP() << "can write";
   EXPECT_EQ(store().create(key("x")).error().code, ErrorCode::kUnsupported);
@@ -393,7 +490,8 @@ TEST_P(AnyStore, read_all_keeps_its_limit) {
 
 INSTANTIATE_TEST_SUITE_P(
     Stores, AnyStore,
-    testing::Values(Kind{"Memory", memory}, Kind{"Files", [] { return files({}); }},
+    testing::Values(Kind{"Memory", [] { return memory(1000); }}, Kind{"MemoryInPages", [] { return memory(1); }},
+                    Kind{"Files", [] { return files({}); }},
                     Kind{"FilesShortReads", [] { return files({.short_read = 0.7}); }},
                     Kind{"FilesInterrupted",
                          [] {
@@ -403,7 +501,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Kind{"WebWithoutHead", [] { return web(false); }},
                     Kind{"FaultStoreWithoutFaults",
                          [] {
-                           Filled inner = memory();
+                           Filled inner = memory(1000);
                            inner.store = std::make_shared<FaultStore>(inner.store, FaultPlan{});
                            return inner;
                          }}),

@@ -53,7 +53,6 @@ class FaultStore final : public Store {
   std::uint64_t faults() const { return state_->faults.load(); }
 
   using Store::create;
-  using Store::list;
 
   StoreTraits traits() const override { return inner_->traits(); }
 
@@ -73,9 +72,14 @@ class FaultStore final : public Store {
     return inner_->stat(key);
   }
 
-  Result<std::vector<FolderEntry>> list(const std::string& key, const ListOptions& options) const override {
+  Result<KeyKind> kind_of(const std::string& key) const override {
+    if (state_->hits(StoreCall::kStat) && state_->is_error_anywhere()) return state_->error("stat", key, -1, -1);
+    return inner_->kind_of(key);
+  }
+
+  Status list_pages(const std::string& key, const ListOptions& options, const TakePage& take) const override {
     if (state_->hits(StoreCall::kList) && state_->is_error_anywhere()) return state_->error("list", key, -1, -1);
-    return inner_->list(key, options);
+    return inner_->list_pages(key, options, take);
   }
 
   std::optional<FolderIdentity> identity_of(const std::string& key) const override { return inner_->identity_of(key); }

@@ -35,8 +35,6 @@ class WatchedStore final : public Store {
 
   std::function<void()> before_read;
 
-  using Store::list;
-
   StoreTraits traits() const override {
     StoreTraits traits = objects_.traits();
     traits.reads_ahead = traits.urgent_reads = reads_ahead_;
@@ -52,8 +50,8 @@ class WatchedStore final : public Store {
     ++asked_;
     return objects_.stat(key);
   }
-  Result<std::vector<FolderEntry>> list(const std::string& key, const ListOptions& options) const override {
-    return objects_.list(key, options);
+  Status list_pages(const std::string& key, const ListOptions& options, const TakePage& take) const override {
+    return objects_.list_pages(key, options, take);
   }
   void start_read(ObjectRead wanted, Allocate allocate, std::stop_token stop, Done done) const override {
     ++started_;

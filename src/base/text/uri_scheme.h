@@ -11,4 +11,6 @@ inline std::string_view uri_scheme(std::string_view uri) {
   return end == std::string_view::npos || uri.find('/') < end ? std::string_view() : uri.substr(0, end);
 }
 
+inline bool is_url(std::string_view uri) { return !uri_scheme(uri).empty(); }
+
 }  // namespace penstock

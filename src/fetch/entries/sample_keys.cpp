@@ -10,8 +10,8 @@
 #include "source/chunked_array.h"
 #include "source/extent.h"
 #include "source/source_storage.h"
+#include "store/key_path.h"
 #include "store/object_key.h"
-#include "store/store_of_uri.h"
 
 namespace penstock {
 namespace {
@@ -28,8 +28,7 @@ EntryKey mixed(const EntryKey& key, std::string_view text) {
 
 // A path that does not begin at the root is another one elsewhere.
 EntryKey mixed_path(const EntryKey& key, const std::string& path, const std::string& folder) {
-  const bool is_whole = path.starts_with('/') || is_remote(path);
-  return mixed(is_whole ? key : mixed(key, folder), path);
+  return mixed(is_absolute_key(path) ? key : mixed(key, folder), path);
 }
 
 std::string current_folder() {

@@ -6,13 +6,13 @@
 #include "penstock/interruption.h"
 #include "source/files/folder_source.h"
 #include "source/files/npy_source.h"
-#include "source/source_path.h"
+#include "store/key_path.h"
 
 namespace penstock {
 namespace {
 
 Result<SourcePtr> open_listed(OpenRequest request, const OpenOptions& options) {
-  if (is_remote(request.paths.front()))
+  if (!request.store->traits().can_list)
     return fail(ErrorCode::kUnsupported, "a server cannot be listed: folders and single images want a manifest",
                 {request.uri, -1, -1, -1});
   return open_file_list(std::move(request.store), request.uri, {std::move(request.paths), {}, {}}, options);
@@ -54,8 +54,11 @@ Result<SourcePtr> open_file_list(std::shared_ptr<const Store> store, const std::
   }
   // Names stay as the user wrote them. The root is made absolute here, so that a later change of the working
   // directory does not change the files.
-  FolderSourceOptions folder{uri, absolute_path("."), options.masks.empty() ? "" : absolute_path(options.masks), "",
-                             options.warn};
+  FolderSourceOptions folder;
+  folder.uri = uri;
+  folder.root = absolute_key(".");
+  folder.warn = options.warn;
+  PENSTOCK_CHECK(find_masks_folder(*store, options, folder));
   folder.labels = files.labels;
   folder.classes = files.classes;
   return make_folder_source(std::move(store), std::move(index), std::move(folder));
@@ -67,7 +70,7 @@ Result<SourcePtr> open_image_files(OpenRequest request, const OpenOptions& optio
 
 Result<SourcePtr> open_npy_files(OpenRequest request, const OpenOptions& options) {
   if (!request.is_alone) return open_listed(std::move(request), options);
-  return make_npy_source(std::move(request.store), request.uri, absolute_path(request.paths.front()));
+  return make_npy_source(std::move(request.store), request.uri, absolute_key(request.paths.front()));
 }
 
 }  // namespace penstock

@@ -13,6 +13,8 @@
 #include "source/array_layout.h"
 #include "source/extent.h"
 #include "source/source_storage.h"
+#include "store/key_path.h"
+#include "store/store_of_uri.h"
 
 namespace penstock {
 namespace {
@@ -54,6 +56,7 @@ class FolderSource final : public Source {
       fingerprint_ = mix64(fingerprint_ ^ static_cast<std::uint64_t>(label));
     if (!images) read_first_header();
     storage_.stores = {store_};
+    if (options_.masks_store != nullptr) storage_.stores.push_back(options_.masks_store);
     storage_.index_was_saved = index_.was_saved;
     storage_.discardable_indexes = {options_.saved_index_path};
     return {};
@@ -85,15 +88,15 @@ class FolderSource final : public Source {
     const FileIndex::File& file = index.files[mask ? mask_of_[sample] : sample];
     const std::string& root = mask ? options_.masks_root : options_.root;
     const std::string relative = index.relative_path(file);
-    // Files of a list may have absolute paths.
-    return Extent{relative.starts_with('/') ? relative : root + "/" + relative,
+    // Files of a list may have absolute paths, or be URLs.
+    return Extent{is_absolute_key(relative) ? relative : root + "/" + relative,
                   0,
                   file.size,
                   file.modified_ns,
                   file.size,
                   false,
                   -1,
-                  store_.get()};
+                  mask ? &masks_store() : store_.get()};
   }
 
   IndexValue value(std::uint64_t sample, std::size_t) const override {
@@ -159,9 +162,11 @@ class FolderSource final : public Source {
     classes_ = std::move(sorted);
   }
 
+  const Store& masks_store() const { return options_.masks_store != nullptr ? *options_.masks_store : *store_; }
+
   Status find_masks() {
     InterruptionCheck check;
-    auto scanned = scan_folder(*store_, options_.masks_root, "images", {});
+    auto scanned = scan_folder(masks_store(), options_.masks_root, "images", {});
     if (!scanned) return std::unexpected(std::move(scanned).error());
     masks_ = std::move(*scanned);
     std::unordered_map<std::string, std::uint64_t> by_stem;
@@ -215,6 +220,16 @@ class FolderSource final : public Source {
 };
 
 }  // namespace
+
+Status find_masks_folder(const Store& images, const OpenOptions& given, FolderSourceOptions& options) {
+  if (given.masks.empty()) return {};
+  options.masks_root = absolute_key(object_key(given.masks));
+  auto store = make_store_for(given.masks, given.headers);
+  if (!store) return std::unexpected(std::move(store).error());
+  // All local files have one store.
+  if (!images.traits().is_local || !(*store)->traits().is_local) options.masks_store = *std::move(store);
+  return {};
+}
 
 Result<SourcePtr> make_folder_source(std::shared_ptr<const Store> store, FileIndex index,
                                      FolderSourceOptions options) {

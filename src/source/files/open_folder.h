@@ -13,10 +13,10 @@ struct FolderShards {
 // The shards in a folder. If `requested` is nullptr, the folder may hold no images, arrays or folders beside the
 // shards, and the first shard decides the format. Otherwise all shards of that format are returned, whatever else
 // the folder holds.
-Result<FolderShards> find_shards(const Store& store, const std::string& uri, const SourceFormat* requested);
+Result<FolderShards> find_shards(const Store& store, const std::string& folder, const SourceFormat* requested);
 
-// `requested` is the format that options.kind names; nullptr: the user named none.
-Result<SourcePtr> open_folder(std::shared_ptr<const Store> store, const std::string& uri, const SourceFormat* requested,
-                              const OpenOptions& options);
+// The folder is the one path of the request. `requested` is the format that options.kind names; nullptr: the user named
+// none.
+Result<SourcePtr> open_folder(OpenRequest request, const SourceFormat* requested, const OpenOptions& options);
 
 }  // namespace penstock

@@ -58,7 +58,10 @@ std::string ending_of(std::string_view name) {
 // Walks the tree with several threads, because each listing and each stat may be a round trip.
 class Walk {
  public:
-  Walk(const Store& store, const std::string& root) : store_(store), root_(root) {
+  Walk(const Store& store, const std::string& root)
+      : store_(store),
+        root_(root),
+        has_folder_times_(store.traits().has_folder_times) {
     todo_.push_back({"", 0, nullptr});
   }
 
@@ -143,9 +146,11 @@ class Walk {
     const std::string full = task.path.empty() ? root_ : root_ + "/" + task.path;
     // The time of the folder is read before its entries. A file that appears in between then makes the saved
     // index look outdated; the opposite order would hide the file.
-    auto version = store_.stat(full);
-    if (!version) return std::unexpected(std::move(version).error());
-    folder.version = *version;
+    if (has_folder_times_) {
+      auto version = store_.stat(full);
+      if (!version) return std::unexpected(std::move(version).error());
+      folder.version = *version;
+    }
     auto here = enter(full, task);
     if (!here) return std::unexpected(std::move(here).error());
     // Files are counted as they are found, so that the progress moves within a large folder.
@@ -155,28 +160,35 @@ class Walk {
       seen_.fetch_add(1, std::memory_order_relaxed);
       return true;
     };
-    auto entries = store_.list(full, {is_sample_file});
-    if (!entries) return std::unexpected(std::move(entries).error());
-    for (FolderEntry& entry : *entries) {
-      if (entry.is_folder) {
+    const auto listed = store_.list_pages(full, {is_sample_file}, [&](Listing page) -> Result<bool> {
+      PENSTOCK_CHECK(check_interruption(full));
+      for (FolderEntry& entry : page) {
+        if (!entry.is_folder) {
+          add_file(std::move(entry), folder);
+          continue;
+        }
         if (is_passed_over(entry.name)) continue;
         if (task.depth + 1 > kMaxDepth)
           return fail(ErrorCode::kTooLarge, fmt::format("folders nested more than {} deep", kMaxDepth),
                       {full, -1, -1, -1});
         deeper.push_back({join(task.path, entry.name), task.depth + 1, *here});
-        continue;
       }
-      FileKind kind;
-      if (entry.name.starts_with(".")) continue;
-      if (!kind_of_name(entry.name, kind)) {
-        if (folder.other_endings.empty()) folder.other_example = entry.name;
-        ++folder.other_endings[ending_of(entry.name)];
-        continue;
-      }
-      // A file that cannot be examined stays in the index with size 0; reading it will report the error.
-      folder.files.push_back({std::move(entry.name), kind, entry.version.value_or(ObjectVersion{})});
-    }
+      return true;
+    });
+    if (!listed) return std::unexpected(listed.error());
     return folder;
+  }
+
+  static void add_file(FolderEntry entry, FoundFolder& folder) {
+    FileKind kind;
+    if (entry.name.starts_with(".")) return;
+    if (!kind_of_name(entry.name, kind)) {
+      if (folder.other_endings.empty()) folder.other_example = entry.name;
+      ++folder.other_endings[ending_of(entry.name)];
+      return;
+    }
+    // A file that cannot be examined stays in the index with size 0; reading it will report the error.
+    folder.files.push_back({std::move(entry.name), kind, entry.version.value_or(ObjectVersion{})});
   }
 
   // Records that the walk has reached the folder once more.
@@ -198,6 +210,7 @@ class Walk {
 
   const Store& store_;
   const std::string root_;
+  const bool has_folder_times_;
   Interruption stop_walking_;  // stops the threads
   Mutex mutex_;
   ConditionVariable changed_, finished_;

@@ -1,7 +1,7 @@
 // The list of files that make up a data set. It is found by walking folders in parallel and saved between runs.
 //
 // A saved index is valid as long as the modification time of every folder in it is unchanged, because that time
-// changes when a file is added, removed or renamed. It does not change when a file is rewritten in place. Readers
+// changes when a file is added, removed or renamed (StoreTraits::has_folder_times; without it, none is saved). It does not change when a file is rewritten in place. Readers
 // therefore compare each file with its entry in the index and discard an outdated index.
 #pragma once
 
@@ -57,7 +57,12 @@ struct ScanOptions {
   std::function<bool(std::uint64_t files)> progress;
 };
 
-// Finds all image and .npy files below `root`. `wanted` names one of the two kinds; if it is empty, the folder
+// Finds all image and .npy files below `root`, in any store that can list. The order depends on the keys alone.
+//
+// Folders are listed one by one and in parallel, which object stores answer faster than one listing of all objects: only
+// a listing of its own tells where the next page of it begins. What is found becomes the index, so it is not charged to
+// the memory of the opening (docs/decisions/0023).
+// `wanted` names one of the two kinds; if it is empty, the folder
 // decides. Fails where there are no such files, and where there are both kinds and `wanted` is empty.
 Result<FileIndex> scan_folder(const Store& store, const std::string& root, const std::string& wanted,
                               const ScanOptions& options);
@@ -67,7 +72,7 @@ Result<FileIndex> scan_folder(const Store& store, const std::string& root, const
 std::vector<std::byte> serialise_index(const FileIndex& index, const std::string& root);
 Result<FileIndex> parse_index(ConstBytes bytes, const std::string& root);
 
-// Whether every folder still has the modification time that the index recorded.
+// Whether every folder still has the modification time that the index recorded. The store must have such times.
 bool index_fits(const Store& store, const std::string& root, const FileIndex& index);
 
 }  // namespace penstock

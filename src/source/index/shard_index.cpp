@@ -16,7 +16,7 @@
 #include "penstock/interruption.h"
 #include "source/index/saved_index.h"
 #include "source/records/ahead_object.h"
-#include "source/source_path.h"
+#include "store/key_path.h"
 
 namespace penstock {
 namespace {
@@ -201,7 +201,7 @@ std::optional<Error> lost_tail(const RecordIndex& old, const std::string& path, 
 
 ShardSet shard_set(const OpenRequest& request, std::string kind) {
   ShardSet shards{request.uri, request.identity, std::move(kind), {}};
-  for (const std::string& path : request.paths) shards.paths.push_back(absolute_path(path));
+  for (const std::string& path : request.paths) shards.paths.push_back(absolute_key(path));
   return shards;
 }
 

@@ -14,9 +14,9 @@
 #include "source/field_kind.h"
 #include "source/manifest/manifest_table.h"
 #include "source/manifest/row_object.h"
-#include "source/source_path.h"
 #include "source/source_storage.h"
 #include "store/http/http_url.h"
+#include "store/key_path.h"
 
 namespace penstock {
 namespace {
@@ -283,10 +283,10 @@ bool is_manifest_name(std::string_view name) {
 Result<SourcePtr> open_manifest(OpenRequest request, const OpenOptions& options) {
   if (request.paths.size() > 1)
     return fail(ErrorCode::kInvalidArgument, "several manifests; join them, or mix them", {request.uri, -1, -1, -1});
-  const std::string path = absolute_path(request.paths.front());
+  const std::string path = absolute_key(request.paths.front());
   std::string root = path.substr(0, std::max<std::size_t>(path.rfind('/'), 1));
   if (!options.root.empty())
-    root = is_remote(path) ? without_secrets(options.root) : absolute_path(options.root);
+    root = request.store->traits().is_local ? absolute_key(options.root) : without_secrets(options.root);
   return open_manifest(std::move(request.store), request.uri, path, root, options);
 }
 

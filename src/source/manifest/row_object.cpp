@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "base/text/public_uri.h"
+#include "base/text/uri_scheme.h"
 #include "store/object_key.h"
-#include "store/store_of_uri.h"
 
 namespace penstock {
 namespace {
@@ -24,12 +24,13 @@ bool is_within(const std::string& path, const std::string& root) {
 
 }  // namespace
 
-RowObjects::RowObjects(std::string root) : root_(std::move(root)), is_remote_(is_remote(root_)) {
-  while (is_remote_ && root_.ends_with('/')) root_.pop_back();
+RowObjects::RowObjects(std::string root) : root_(std::move(root)), is_url_(is_url(root_)) {
+  while (is_url_ && root_.ends_with('/')) root_.pop_back();
 }
 
+// Only URLs have a query.
 std::size_t RowObjects::end_of_path(std::string_view cell) const {
-  return is_remote_ || is_remote(cell) ? std::min(cell.find_first_of("?#"), cell.size()) : cell.size();
+  return is_url_ || is_url(cell) ? std::min(cell.find_first_of("?#"), cell.size()) : cell.size();
 }
 
 std::string_view RowObjects::path(std::string_view cell) const { return cell.substr(0, end_of_path(cell)); }
@@ -48,15 +49,17 @@ Result<std::string> RowObjects::key(std::string_view cell) const {
   const auto refuse_leading_out = [&] {
     return refuse(fmt::format("leads out of the folder {}; give root= to allow it", without_secrets(root_)));
   };
-  if (!is_remote_) {
-    if (is_remote(cell)) return refuse("is a URL in a table of files; put the table on the server, or name files");
+  if (!is_url_) {
+    // A URL means another store than the one of the table.
+    if (is_url(cell)) return refuse("is a URL in a table of files; put the table on the server, or name files");
     std::string path = (std::filesystem::path(root_) / cell).lexically_normal().string();
     if (!is_within(path, root_)) return refuse_leading_out();
     return path;
   }
   const std::string_view whole = cell.substr(0, cell.find('#'));
   const std::string_view query = whole.substr(std::min(end_of_path(cell), whole.size()));
-  if (!is_remote(cell)) {
+  // The rest of a URL is joined to that of the root, and a whole URL must begin with it.
+  if (!is_url(cell)) {
     if (leaves_folder(path(cell))) return refuse_leading_out();
     return fmt::format("{}/{}{}", root_, without_dot_parts(path(cell)), query);
   }

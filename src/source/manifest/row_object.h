@@ -31,7 +31,9 @@ class RowObjects {
   std::size_t end_of_path(std::string_view cell) const;
 
   std::string root_;
-  bool is_remote_;
+  // Cells below a URL are URLs or parts of URLs: they may have a query, and percent signs hide characters. Cells below a
+  // folder are paths, in which all characters mean themselves.
+  bool is_url_;
 };
 
 }  // namespace penstock

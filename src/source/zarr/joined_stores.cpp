@@ -4,8 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
+#include <string_view>
+#include <unordered_set>
 
 #include "source/path_pattern.h"
 #include "source/zarr/variable.h"
@@ -38,41 +39,46 @@ int sample_axis_of(const ZarrArray& array, const SampleDimension& sample_dim) {
   return found == array.dimensions.end() ? -1 : static_cast<int>(found - array.dimensions.begin());
 }
 
-Result<std::vector<std::string>> expand_stores(const std::vector<std::string>& given) {
-  std::vector<std::string> uris;
+Result<std::vector<NamedStore>> expand_stores(const std::vector<std::string>& given, const ZarrOptions& options) {
+  std::vector<NamedStore> named;
+  const auto check_count = [](std::size_t count, const std::string& first) -> Status {
+    if (count <= kMaxStores) return {};
+    return fail(ErrorCode::kTooLarge, fmt::format("{} stores; at most {}", count, kMaxStores),
+                {without_secrets(first), -1, -1, -1});
+  };
+  if (!given.empty()) PENSTOCK_CHECK(check_count(given.size(), given.front()));
   for (const std::string& uri : given) {
-    if (!is_pattern(uri) || (is_remote(uri) ? uri.find('{') == std::string::npos : std::filesystem::exists(uri))) {
-      uris.push_back(uri);
+    auto store = make_store_for(uri, options.headers);
+    if (!store) return std::unexpected(std::move(store).error());
+    const std::string key = object_key(uri);
+    const auto is_several = names_several(**store, key);
+    if (!is_several) return std::unexpected(is_several.error());
+    if (!*is_several) {
+      named.push_back({key, *std::move(store)});
       continue;
     }
-    const auto store = make_store_for(uri);
-    if (!store) return std::unexpected(store.error());
-    auto expanded = expand_in_order(**store, uri);
+    auto expanded = expand_in_order(**store, key);
     if (!expanded) return std::unexpected(std::move(expanded).error());
-    uris.insert(uris.end(), expanded->begin(), expanded->end());
+    for (std::string& match : *expanded) named.push_back({std::move(match), *store});
   }
-  if (uris.empty()) return fail(ErrorCode::kInvalidArgument, "the list names no store");
-  if (uris.size() > kMaxStores)
-    return fail(ErrorCode::kTooLarge, fmt::format("{} stores; at most {}", uris.size(), kMaxStores),
-                {without_secrets(uris.front()), -1, -1, -1});
-  for (std::size_t i = 0; i < uris.size(); ++i)
-    if (std::ranges::find(uris.begin(), uris.begin() + static_cast<std::ptrdiff_t>(i), uris[i]) !=
-        uris.begin() + static_cast<std::ptrdiff_t>(i))
-      return fail(ErrorCode::kInvalidArgument, "the store is named twice", {without_secrets(uris[i]), -1, -1, -1});
-  return uris;
+  if (named.empty()) return fail(ErrorCode::kInvalidArgument, "the list names no store");
+  PENSTOCK_CHECK(check_count(named.size(), named.front().key));
+  std::unordered_set<std::string_view> keys;
+  for (const NamedStore& store : named)
+    if (!keys.insert(store.key).second)
+      return fail(ErrorCode::kInvalidArgument, "the store is named twice", {without_secrets(store.key), -1, -1, -1});
+  return named;
 }
 
-Result<std::vector<OpenedStore>> open_stores(const std::vector<std::string>& uris, const ZarrOptions& options) {
+Result<std::vector<OpenedStore>> open_stores(std::vector<NamedStore> named, const ZarrOptions& options) {
   std::vector<OpenedStore> stores;
-  for (const std::string& given : uris) {
-    auto store = make_store_for(given, options.headers);
-    if (!store) return std::unexpected(std::move(store).error());
-    const std::string uri = object_key(given);
-    if ((*store)->traits().is_local && !(*store)->stat(uri))
+  for (auto& [uri, store] : named) {
+    // Where a store can list, it can tell a folder that is missing from one that is no Zarr.
+    if (store->traits().can_list && !store->stat(uri))
       return fail(ErrorCode::kNotFound, "no such file or folder", {uri, -1, -1, -1});
-    auto node = ZarrNode::open(*store, uri, {options.missing});
+    auto node = ZarrNode::open(store, uri, {options.missing});
     if (!node) return std::unexpected(std::move(node).error());
-    stores.push_back({uri, std::move(*store), std::move(*node)});
+    stores.push_back({uri, std::move(store), std::move(*node)});
     const OpenedStore &first = stores.front(), &last = stores.back();
     if (first.node.is_array() != last.node.is_array())
       return cannot_join(first, last, fmt::format("the {} is an array, the other a group of arrays",

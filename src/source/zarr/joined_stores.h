@@ -12,6 +12,12 @@
 
 namespace penstock {
 
+// A hierarchy that is to be opened, and the store that holds it.
+struct NamedStore {
+  std::string key;
+  std::shared_ptr<const Store> store;
+};
+
 struct OpenedStore {
   std::string uri;
   std::shared_ptr<const Store> store;
@@ -19,12 +25,12 @@ struct OpenedStore {
 };
 
 // Replaces patterns by the stores that they name, in the order given: alternatives in braces as they are written, and
-// the matches of a wildcard sorted by name. A path that exists is never taken for a pattern. Fails where a store is
+// the matches of a wildcard sorted by name. What exists is never taken for a pattern. Fails where a store is
 // named twice, or none is.
-Result<std::vector<std::string>> expand_stores(const std::vector<std::string>& given);
+Result<std::vector<NamedStore>> expand_stores(const std::vector<std::string>& given, const ZarrOptions& options);
 
 // Opens the metadata of all stores. Fails where some are arrays and others groups.
-Result<std::vector<OpenedStore>> open_stores(const std::vector<std::string>& uris, const ZarrOptions& options);
+Result<std::vector<OpenedStore>> open_stores(std::vector<NamedStore> named, const ZarrOptions& options);
 
 // One variable: its array in each store that holds it, in the order of the stores.
 struct JoinedArray {

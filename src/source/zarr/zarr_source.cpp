@@ -334,9 +334,9 @@ Result<SourcePtr> open_zarr(const std::string& uri, const ZarrOptions& options) 
 
 Result<SourcePtr> open_zarr(const std::vector<std::string>& given, const ZarrOptions& options) {
   const OpeningMemory::Begin memory(options.memory_bytes);
-  const auto uris = expand_stores(given);
-  if (!uris) return std::unexpected(uris.error());
-  const auto stores = open_stores(*uris, options);
+  auto named_stores = expand_stores(given, options);
+  if (!named_stores) return std::unexpected(std::move(named_stores).error());
+  const auto stores = open_stores(*std::move(named_stores), options);
   if (!stores) return std::unexpected(stores.error());
   const std::string uri = describe_stores(given, *stores);
   ZarrOptions named = options;

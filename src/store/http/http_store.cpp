@@ -104,7 +104,7 @@ class CurlHttpStore final : public HttpStore {
     return answer->version;
   }
 
-  Result<std::vector<FolderEntry>> list(const std::string& key, const ListOptions&) const override {
+  Status list_pages(const std::string& key, const ListOptions&, const TakePage&) const override {
     return fail(ErrorCode::kUnsupported,
                 "an HTTP server cannot be listed; name the objects, or a manifest of them",
                 {without_secrets(key), -1, -1, -1});

@@ -25,8 +25,6 @@ ObjectRead read_of(std::uint64_t number) {
 // Answers reads when the test says so, and keeps the functions that it called.
 class SlowStore final : public Store {
  public:
-  using Store::list;
-
   StoreTraits traits() const override { return {.reads_ahead = 1, .urgent_reads = 1}; }
   void start_read(ObjectRead wanted, Allocate allocate, std::stop_token stop, Done done) const override {
     reads.push_back({std::move(wanted), std::move(allocate), std::move(stop), std::move(done)});
@@ -34,7 +32,7 @@ class SlowStore final : public Store {
   }
   Result<std::unique_ptr<Object>> open(const std::string&) const override { return unexpected_call(); }
   Result<ObjectVersion> stat(const std::string&) const override { return unexpected_call(); }
-  Result<std::vector<FolderEntry>> list(const std::string&, const ListOptions&) const override {
+  Status list_pages(const std::string&, const ListOptions&, const TakePage&) const override {
     return unexpected_call();
   }
 

@@ -22,8 +22,8 @@ TEST(SourceFormats, every_row_is_whole_and_found_by_its_name) {
     EXPECT_EQ(source_format_named(format.name), &format);
     EXPECT_NE(format.open, nullptr) << format.name;
     EXPECT_TRUE(format.has_name != nullptr || format.is_folder != nullptr) << format.name << " is never detected";
-    EXPECT_NE(describe_source_formats(false).find(format.description), std::string::npos);
-    EXPECT_EQ(describe_source_formats(true).find(format.description) != std::string::npos, format.reads_urls);
+    EXPECT_NE(describe_source_formats(true).find(format.description), std::string::npos);
+    EXPECT_EQ(describe_source_formats(false).find(format.description) == std::string::npos, format.needs_listing);
   }
   EXPECT_EQ(source_format_named(""), nullptr);
   EXPECT_EQ(source_format_named("tarr"), nullptr);

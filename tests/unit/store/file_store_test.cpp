@@ -125,6 +125,23 @@ TEST(FileStore, two_writes_at_once_have_different_versions_where_the_first_was_r
   }
 }
 
+TEST(FileStore, a_recursive_listing_follows_links_but_never_in_circles) {
+  const Watchdog watchdog("listing links");
+  TemporaryFolder folder;
+  folder.write("d/a/x", bytes_of(1));
+  ASSERT_EQ(symlink("a", (folder / "d/link").c_str()), 0);
+  const ListOptions recursive{.is_recursive = true};
+  const auto both = FileStore().list(folder / "d", recursive);
+  ASSERT_TRUE(both) << both.error().describe();
+  ASSERT_EQ(both->size(), 2u);
+  EXPECT_EQ((*both)[1].name, "link/x");
+  ASSERT_EQ(symlink("..", (folder / "d/a/up").c_str()), 0);
+  const auto circle = FileStore().list(folder / "d", recursive);
+  ASSERT_FALSE(circle);
+  EXPECT_EQ(circle.error().code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(circle.error().where.uri.starts_with(folder / "d/a/up")) << circle.error().describe();
+}
+
 TEST(FileStore, dangling_links_are_listed_so_that_reading_names_them) {
   TemporaryFolder folder;
   ASSERT_EQ(symlink("/nowhere/at/all", (folder / "x.jpg").c_str()), 0);

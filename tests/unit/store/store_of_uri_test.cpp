@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
+#include "base/text/uri_scheme.h"
 #include "store/file_store.h"
 #include "store/http/http_store.h"
+#include "store/memory_store.h"
 
 namespace penstock {
 namespace {
@@ -19,9 +23,9 @@ TEST(StoreOfUri, paths_are_files) {
 }
 
 TEST(StoreOfUri, tells_urls_from_paths) {
-  for (const char* url : {"https://a.example/x", "s3://bucket/x", "HTTP://a"}) EXPECT_TRUE(is_remote(url)) << url;
+  for (const char* url : {"https://a.example/x", "s3://bucket/x", "HTTP://a"}) EXPECT_TRUE(is_url(url)) << url;
   for (const char* path : {"data", "/data/x", "a/b://c", "./https://x", "://x", "a:b", ""})
-    EXPECT_FALSE(is_remote(path)) << path;
+    EXPECT_FALSE(is_url(path)) << path;
 }
 
 TEST(StoreOfUri, urls_are_servers_where_this_build_has_them) {
@@ -44,6 +48,33 @@ TEST(StoreOfUri, other_schemes_are_refused_by_name) {
     EXPECT_NE(store.error().message.find(std::string(uri).substr(0, 2)), std::string::npos);
     EXPECT_EQ(store.error().describe().find("secret"), std::string::npos);
   }
+}
+
+TEST(StoreOfUri, a_scope_adds_a_kind_of_store_to_its_thread) {
+  const auto objects = std::make_shared<MemoryStore>();
+  const auto make = [&](const std::string&, const std::vector<std::string>&) -> Result<std::shared_ptr<const Store>> {
+    return objects;
+  };
+  {
+    const StoreKindScope outer({{"memory", "mem"}, make});
+    const StoreKindScope inner({{"other"}, make});
+    for (const char* uri : {"memory://b/x", "MEM://b/x", "other://b/x"}) {
+      const auto store = make_store_for(uri);
+      ASSERT_TRUE(store) << store.error().describe();
+      EXPECT_EQ(store->get(), objects.get()) << uri;
+    }
+    EXPECT_TRUE(have_same_kind_of_store("memory://a/x", "mem://b/y"));
+    EXPECT_FALSE(have_same_kind_of_store("memory://a/x", "other://b/y"));
+    std::jthread([&] { EXPECT_FALSE(make_store_for("memory://b/x")); }).join();
+  }
+  EXPECT_FALSE(make_store_for("memory://b/x"));
+}
+
+TEST(StoreOfUri, one_kind_of_store_reads_paths_and_another_one_urls) {
+  EXPECT_TRUE(have_same_kind_of_store("a", "/b/c"));
+  EXPECT_TRUE(have_same_kind_of_store("http://a/x", "HTTPS://b/y"));
+  EXPECT_FALSE(have_same_kind_of_store("a", "http://a/x"));
+  EXPECT_FALSE(have_same_kind_of_store("s3://a/x", "http://a/x"));
 }
 
 TEST(StoreOfUri, a_header_that_cannot_be_sent_is_refused_without_its_value) {

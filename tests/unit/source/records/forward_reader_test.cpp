@@ -141,7 +141,7 @@ class DistantStore final : public Store {
 
   StoreTraits traits() const override { return {.reads_ahead = 8}; }
   Result<ObjectVersion> stat(const std::string&) const override { return version_; }
-  Result<std::vector<FolderEntry>> list(const std::string&, const ListOptions&) const override { return {}; }
+  Status list_pages(const std::string&, const ListOptions&, const TakePage&) const override { return {}; }
   Result<std::unique_ptr<Object>> open(const std::string&) const override {
     return std::make_unique<MadeUpObject>(version_.size);
   }

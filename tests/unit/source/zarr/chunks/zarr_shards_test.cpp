@@ -23,8 +23,8 @@ class ShardStore final : public Store {
   Result<std::unique_ptr<Object>> open(const std::string& key) const override { return objects->open(key); }
   Result<ObjectVersion> stat(const std::string& key) const override { return objects->stat(key); }
   StoreTraits traits() const override { return objects->traits(); }
-  Result<std::vector<FolderEntry>> list(const std::string& key, const ListOptions& options) const override {
-    return objects->list(key, options);
+  Status list_pages(const std::string& key, const ListOptions& options, const TakePage& take) const override {
+    return objects->list_pages(key, options, take);
   }
 
   std::shared_ptr<MemoryStore> objects = std::make_shared<MemoryStore>();

@@ -26,8 +26,8 @@ class AskedStore final : public Store {
   }
   Result<ObjectVersion> stat(const std::string& key) const override { return objects_->stat(key); }
   StoreTraits traits() const override { return {.can_list = can_list, .has_cheap_random_access = true}; }
-  Result<std::vector<FolderEntry>> list(const std::string& key, const ListOptions& options) const override {
-    if (can_list) return objects_->list(key, options);
+  Status list_pages(const std::string& key, const ListOptions& options, const TakePage& take) const override {
+    if (can_list) return objects_->list_pages(key, options, take);
     return fail(ErrorCode::kUnsupported, "cannot list", {key, -1, -1, -1});
   }
 
