@@ -22,16 +22,14 @@ RANK_VARIABLES = (
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, lambda *_: None)
 
+# Each run of the tests has shared memory of its own. Otherwise runs would meet in /dev/shm: tests of the cache look for
+# files that nobody uses, which another run has just left, and every cache that is opened removes such files, also those
+# that another run is about to look at.
+os.environ["PENSTOCK_SHARED_MEMORY_DIR"] = tempfile.mkdtemp(prefix="penstock-tests-", dir="/dev/shm")
 
-def pytest_configure(config):
-    """Each run of the tests has shared memory of its own.
 
-    Otherwise runs would meet in /dev/shm: tests of the cache look for files that nobody uses, which another run has just
-    left, and every cache that is opened removes such files, also those that another run is about to look at.
-    """
-    folder = tempfile.mkdtemp(prefix="penstock-tests-", dir="/dev/shm")
-    os.environ["PENSTOCK_SHARED_MEMORY_DIR"] = folder
-    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+def pytest_unconfigure():
+    shutil.rmtree(os.environ["PENSTOCK_SHARED_MEMORY_DIR"], ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)
