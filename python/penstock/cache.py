@@ -24,8 +24,9 @@ class Cache:
     often as any cache of that size can. What does not fit is read as if there were no cache.
 
     Processes of one user that read the same data with the same first transforms share the memory, which is freed with
-    the last of them. What is on disk serves the next run. Once all samples are in memory or on disk, those in memory
-    are copied to free space on disk, in the background, as long as the Cache is open.
+    the last of them. It lies in /dev/shm, or in the folder that the environment variable PENSTOCK_SHARED_MEMORY_DIR
+    names. What is on disk serves the next run. Once all samples are in memory or on disk, those in memory are copied to
+    free space on disk, in the background, as long as the Cache is open.
 
     Each entry knows the version of the file or object that it was made from: size, time and inode of a file, ETag or
     Last-Modified of an object on a server. Before an entry is used, the version is compared, once per epoch for a

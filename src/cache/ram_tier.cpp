@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdlib>
+#include <cstring>
 #include <mutex>
 
 #include "base/text/byte_units.h"
@@ -28,10 +31,13 @@ constexpr std::uint64_t kMinEntryBytes = 512;  // bounds the table: a smaller me
 
 std::string prefix() { return fmt::format("penstock-1-{}-", geteuid()); }
 
-std::uint64_t free_bytes_in(const std::string& folder) {
+// Why a new tier of this size cannot be made in the folder; empty where it can.
+std::string reason_against(const std::string& folder, std::uint64_t capacity) {
   struct statvfs status{};
-  if (statvfs(folder.c_str(), &status) != 0) return 0;
-  return std::uint64_t{status.f_bavail} * status.f_frsize;
+  if (statvfs(folder.c_str(), &status) != 0) return fmt::format("{}: {}", folder, std::strerror(errno));
+  const std::uint64_t free = std::uint64_t{status.f_bavail} * status.f_frsize;
+  if (free >= capacity) return "";
+  return fmt::format("{} has {} MiB left, but the cache needs {} MiB", folder, free / kMiB, capacity / kMiB);
 }
 
 // One part of the tier's memory: a table, followed by the area with the entries.
@@ -248,6 +254,11 @@ Result<std::unique_ptr<Stripe>> attach_stripe(const std::string& path, std::uint
 
 }  // namespace
 
+std::string shared_memory_folder() {
+  const char* folder = std::getenv("PENSTOCK_SHARED_MEMORY_DIR");
+  return folder == nullptr || *folder == '\0' ? "/dev/shm" : folder;
+}
+
 std::uint32_t useful_stripes(std::uint64_t capacity_bytes, std::uint64_t entry_bytes) {
   // At the end of each stripe, less than one entry of space is wasted. Large stripes keep that part small.
   const std::uint64_t least =
@@ -261,9 +272,9 @@ Result<CacheTierPtr> open_ram_tier(const RamTierOptions& options) {
   remove_abandoned(options.folder, prefix());
   const std::string path = fmt::format("{}/{}{}-", options.folder, prefix(), options.name);
   const bool is_there = access((path + "0").c_str(), F_OK) == 0;
-  if (const std::uint64_t free = free_bytes_in(options.folder); !is_there && free < capacity)
-    return open_private(options, fmt::format("{} has {} MiB left, but the cache needs {} MiB", options.folder,
-                                             free / kMiB, capacity / kMiB));
+  if (!is_there)
+    if (const std::string reason = reason_against(options.folder, capacity); !reason.empty())
+      return open_private(options, reason);
   Stripes stripes;
   for (std::uint32_t i = 0; i < options.stripes; ++i) {
     // A quarter more slots than its share, because keys do not spread entries evenly.

@@ -14,22 +14,6 @@ bool is_packed(const View& view) {
   return (one || four) && view.stride[2] == item && view.stride[0] > 0;
 }
 
-// Copies an image into four-item (or one-item) pixels of its own type, or float32.
-Status copy_packed(View& view, Workspace& workspace, DType dtype) {
-  const int channels = static_cast<int>(view.channels());
-  const int items = channels == 1 ? 1 : 4;
-  const auto row_bytes = view.width() * items * static_cast<std::int64_t>(size_of(dtype));
-  int buffer = -1;
-  const auto memory =
-      workspace.pixels_beside(view, static_cast<std::size_t>(row_bytes * view.height()), buffer);
-  if (!memory) return std::unexpected(memory.error());
-  View out = view_of_image(memory->data(), dtype, view.height(), view.width(), channels, items, row_bytes);
-  out.buffer = buffer;
-  copy_view(view, memory->data(), out);
-  view = out;
-  return {};
-}
-
 // NumPy users store images as arrays of shape (H, W) or (H, W, C).
 Status see_as_image(View& view) {
   if (view.is_image) return {};
@@ -47,6 +31,21 @@ Status see_as_image(View& view) {
 
 }  // namespace
 
+Result<std::byte*> copy_packed(View& view, Workspace& workspace, DType dtype) {
+  const int channels = static_cast<int>(view.channels());
+  const int items = channels == 1 ? 1 : 4;
+  const auto row_bytes = view.width() * items * static_cast<std::int64_t>(size_of(dtype));
+  int buffer = -1;
+  const auto memory =
+      workspace.pixels_beside(view, static_cast<std::size_t>(row_bytes * view.height()), buffer);
+  if (!memory) return std::unexpected(memory.error());
+  View out = view_of_image(memory->data(), dtype, view.height(), view.width(), channels, items, row_bytes);
+  out.buffer = buffer;
+  copy_view(view, memory->data(), out);
+  view = out;
+  return memory->data();
+}
+
 Status make_image(View& view, Workspace& workspace) {
   PENSTOCK_CHECK(see_as_image(view));
   const bool is_number = view.dtype == DType::kUInt8 || (view.dtype == DType::kFloat32 && !view.swap_bytes);
@@ -58,12 +57,16 @@ Status make_packed(View& view, Workspace& workspace) {
   PENSTOCK_CHECK(see_as_image(view));
   if (is_packed(view)) return {};
   const bool bytes = view.dtype == DType::kUInt8 && view.affine.scale == nullptr;
-  return copy_packed(view, workspace, bytes ? DType::kUInt8 : DType::kFloat32);
+  PENSTOCK_CHECK(copy_packed(view, workspace, bytes ? DType::kUInt8 : DType::kFloat32));
+  return {};
 }
 
 Status make_float(View& view, Workspace& workspace) {
   if (view.dtype == DType::kFloat32 && view.affine.scale == nullptr && !view.swap_bytes) return {};
-  if (view.is_image) return copy_packed(view, workspace, DType::kFloat32);
+  if (view.is_image) {
+    PENSTOCK_CHECK(copy_packed(view, workspace, DType::kFloat32));
+    return {};
+  }
   const ArraySpec spec{DType::kFloat32, view.shape_vector()};
   int buffer = -1;
   const auto memory = workspace.pixels_beside(view, spec.bytes(), buffer);

@@ -16,6 +16,10 @@ Status make_image(View& view, Workspace& workspace);
 // what resampling and ops on pixels work on. Fails like make_image().
 Status make_packed(View& view, Workspace& workspace);
 
+// Copies an image into packed pixels of four items or one, uint8 or float32, and returns the memory that the view is
+// of afterwards.
+Result<std::byte*> copy_packed(View& view, Workspace& workspace, DType dtype);
+
 // Makes the view float32, with any pending Normalize carried out.
 Status make_float(View& view, Workspace& workspace);
 

@@ -2,22 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 
 #include "base/random.h"
 #include "support/run_loader.h"
+#include "support/seed_of_run.h"
 #include "support/watchdog.h"
 
 namespace penstock {
 namespace {
-
-std::uint64_t seed_of_run() {
-  const char* given = std::getenv("PENSTOCK_TEST_SEED");
-  const std::uint64_t seed = given ? std::strtoull(given, nullptr, 10) : 20'250'101;
-  std::printf("PENSTOCK_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  return seed;
-}
 
 struct Case {
   std::uint64_t samples;

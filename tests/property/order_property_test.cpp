@@ -4,22 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/random.h"
 #include "order/epoch_order.h"
 #include "order/rank_slice.h"
+#include "support/seed_of_run.h"
 
 namespace penstock {
 namespace {
-
-// PENSTOCK_TEST_SEED repeats a run.
-std::uint64_t seed_of_run() {
-  const char* given = std::getenv("PENSTOCK_TEST_SEED");
-  const std::uint64_t seed = given ? std::strtoull(given, nullptr, 10) : 20'250'101;
-  std::printf("PENSTOCK_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  return seed;
-}
 
 struct Case {
   OrderSpec order;

@@ -1,7 +1,10 @@
-"""What all tests share: an own cache folder, no ranks from outside, small data sets."""
+"""What all tests share: own folders for caches, no ranks from outside, small data sets."""
 
+import os
 import pathlib
+import shutil
 import signal
+import tempfile
 
 import numpy as np
 import pytest
@@ -18,6 +21,15 @@ RANK_VARIABLES = (
 # nothing, so that the tests themselves go on, as their caller wants.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, lambda *_: None)
+
+# Each run of the tests has shared memory of its own. Otherwise runs would meet in /dev/shm: tests of the cache look for
+# files that nobody uses, which another run has just left, and every cache that is opened removes such files, also those
+# that another run is about to look at.
+os.environ["PENSTOCK_SHARED_MEMORY_DIR"] = tempfile.mkdtemp(prefix="penstock-tests-", dir="/dev/shm")
+
+
+def pytest_unconfigure():
+    shutil.rmtree(os.environ["PENSTOCK_SHARED_MEMORY_DIR"], ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

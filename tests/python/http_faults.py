@@ -147,5 +147,6 @@ def running(server):
             thread.join()
 
 
-def serve(folder):
-    return running(FaultyServer(folder))
+def serve(folder, server=FaultyServer, **options):
+    """Serves the folder until the block ends."""
+    return running(server(folder, **options))

@@ -1,22 +1,12 @@
 """Transforms other than resizing, and fields that share their draws."""
 
-import threading
-
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from PIL import Image, ImageEnhance
 
 import penstock as ps
 from pictures import levels_apart, noise, save_png, smooth
-
-
-def load_all(source, transform, batch_size=64, **options):
-    options = {"layout": "NHWC", "output": "numpy"} | options
-    with ps.Loader(source, batch_size=batch_size, transform=transform, **options) as loader:
-        return next(iter(loader))
+from transformed import load_all
 
 
 @pytest.fixture
@@ -147,6 +137,17 @@ def test_an_image_without_a_mask_is_named(tmp_path):
         ps.ImageFolder(tmp_path / "images", masks=tmp_path / "masks")
 
 
+def test_a_mask_of_another_size_than_its_image_is_an_error(tmp_path):
+    (tmp_path / "images").mkdir()
+    (tmp_path / "masks").mkdir()
+    Image.new("RGB", (100, 100)).save(tmp_path / "images" / "a.png")
+    Image.new("L", (80, 60)).save(tmp_path / "masks" / "a.png")
+    source = ps.ImageFolder(tmp_path / "images", masks=tmp_path / "masks")
+    with ps.Loader(source, transform={"image": [ps.RandomCrop(32)], "mask": [ps.RandomCrop(32)]}, output="numpy") as loader:
+        with pytest.raises(ps.Error, match="80x60.*100x100"):
+            next(iter(loader))
+
+
 # -- derived fields ---------------------------------------------------------------------------------
 
 
@@ -200,7 +201,7 @@ def test_labels_may_be_cast_and_mapped(classes):
     assert labels.shape == (12,) and labels.max() == 20
 
 
-# -- flips, turns, borders --------------------------------------------------------------------------
+# -- sizes, flips, turns, borders -------------------------------------------------------------------
 
 
 def test_flips_with_certainty_are_numpys(tmp_path):
@@ -270,6 +271,14 @@ def test_image_transforms_work_on_arrays_of_height_width_channels(tmp_path):
         assert levels_apart(sample, np.asarray(Image.fromarray(value).resize((15, 10), Image.BILINEAR))) <= 1
 
 
+def test_bicubic_can_make_rows_much_wider_than_the_image(tmp_path):
+    Image.fromarray(np.random.default_rng(0).integers(0, 255, (10, 300, 3), dtype=np.uint8)).save(tmp_path / "a.png")
+    with ps.Loader(tmp_path, transform=[ps.Resize((20, 9000), "bicubic")], layout="NHWC", output="numpy") as loader:
+        batch = next(iter(loader))
+    expected = np.asarray(Image.open(tmp_path / "a.png").resize((9000, 20), Image.BICUBIC))
+    assert levels_apart(batch[0], expected) <= 1
+
+
 # -- colour -----------------------------------------------------------------------------------------
 
 
@@ -298,215 +307,3 @@ def test_color_jitter_draws_within_its_range(tmp_path):
                    output="numpy") as loader:
         values = next(iter(loader))[:, 0, 0, 0]
     assert values.min() >= 69 and values.max() <= 131 and len(np.unique(values)) > 30
-
-
-# -- Map --------------------------------------------------------------------------------------------
-
-
-def test_map_sees_height_width_channels_and_may_change_the_shape(photos):
-    seen = []
-
-    def thumb(pixels):
-        seen.append((pixels.shape, pixels.dtype, pixels.flags.writeable))
-        return pixels[::4, ::4].mean(-1)
-
-    batch = load_all(photos, [ps.CenterCrop(120), ps.Map(thumb)], batch_size=8)
-    assert batch.shape == (8, 30, 30) and batch.dtype == np.float64
-    assert set(seen) == {((120, 120, 3), np.dtype("uint8"), True)}
-
-
-def test_map_may_return_a_number_a_view_and_another_type(numbers):
-    assert load_all(numbers, [ps.Map(lambda row: row.sum())])[:3].tolist() == [0, 3, 6]
-    assert load_all(numbers, [ps.Map(lambda row: row[::-1])]).shape == (23, 3)
-    assert load_all(numbers, [ps.Map(lambda row: row.astype(np.float16))]).dtype == np.float16
-    assert load_all(numbers, [ps.Map(lambda row: [1, 2])]).tolist()[0] == [1, 2]
-
-
-def test_map_may_keep_its_array(numbers):
-    kept = []
-
-    def keep(row):
-        kept.append(row)
-        return row
-
-    batch = load_all(numbers, [ps.Map(keep)], threads=2)
-    kept = {tuple(row) for row in kept}
-    assert kept == {tuple(row) for row in batch}
-
-
-def test_map_in_the_middle_of_image_steps(flat):
-    got = load_all(flat, [ps.CenterCrop(16), ps.Map(lambda x: x + 1), ps.Resize(8), ps.Normalize(0, 1, max_value=1)],
-                   layout="NCHW")
-    assert got.shape == (12, 3, 8, 8) and got[:, 0, 0, 0].tolist() == list(range(1, 13))
-
-
-def test_map_with_torch_results(numbers):
-    torch = pytest.importorskip("torch")
-    got = load_all(numbers, [ps.Map(lambda row: torch.from_numpy(row) * 2)])
-    assert got[5].tolist() == [10, 10, 10]
-
-
-def test_what_map_raises_is_named_with_the_sample(flat):
-    def sour(pixels):
-        if pixels[0, 0, 0] == 5:
-            raise RuntimeError("five is right out")
-        return pixels
-
-    with ps.Loader(flat, batch_size=4, transform=[ps.Map(sour)], output="numpy") as loader:
-        epoch = iter(loader)
-        next(epoch)
-        with pytest.raises(ps.Error, match="RuntimeError: five is right out") as caught:
-            next(epoch)
-    assert caught.value.code == "callback" and caught.value.sample == 5 and caught.value.uri.endswith("005.png")
-
-
-def test_what_map_raises_is_named_with_its_line(flat):
-    def sour(pixels):
-        raise KeyError("deep down")
-
-    with pytest.raises(ps.Error, match=r"KeyError: 'deep down' \(line \d+ of .*test_transforms.py, in sour\)"):
-        load_all(flat, [ps.Map(sour)])
-
-
-def test_an_exception_that_cannot_be_printed_is_still_one_error(flat):
-    class Odd(Exception):
-        def __str__(self):
-            raise ValueError
-
-    for odd in (Odd(), RuntimeError("\udcff")):
-        def sour(pixels):
-            raise odd
-
-        with pytest.raises(ps.Error, match="Map raised") as caught:
-            load_all(flat, [ps.Map(sour)])
-        assert caught.value.code == "callback"
-
-
-def test_a_sample_that_map_refuses_can_be_skipped(flat):
-    def sour(pixels):
-        if pixels[0, 0, 0] == 5:
-            raise RuntimeError
-        return pixels
-
-    with ps.Loader(flat, batch_size=4, transform=[ps.Map(sour)], output="numpy", on_error="skip") as loader:
-        assert [len(batch) for batch in loader] == [4, 3, 4]
-        assert loader.stats()["skipped"] == 1
-
-
-def test_a_map_that_changes_shape_from_sample_to_sample_is_an_error(numbers):
-    with ps.Loader(numbers, batch_size=4, transform=[ps.Map(lambda row: np.zeros(1 + row[0] % 2))],
-                   output="numpy") as loader:
-        with pytest.raises(ps.Error) as caught:
-            list(loader)
-    assert caught.value.code == "shape_mismatch" and caught.value.sample == 1
-
-
-@pytest.mark.parametrize("result", [None, "text", object(), np.array(["a"]), [[1], [1, 2]]])
-def test_a_map_that_returns_no_numbers_is_an_error(numbers, result):
-    with pytest.raises(ps.Error) as caught:
-        load_all(numbers, [ps.Map(lambda row: result)])
-    assert caught.value.code == "callback"
-
-
-def test_map_wants_a_function():
-    with pytest.raises(TypeError):
-        ps.Map(3)
-
-
-def test_map_runs_in_worker_threads(numbers):
-    names = set()
-    load_all(numbers, [ps.Map(lambda row: names.add(threading.get_ident()) or row)], threads=2)
-    assert names - {threading.get_ident()}
-
-
-# -- wrong arguments --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("step", [
-    lambda: ps.Resize(-1), lambda: ps.Resize((0, 3)), lambda: ps.CenterCrop(0), lambda: ps.RandomCrop(-5),
-    lambda: ps.RandomResizedCrop(0), lambda: ps.RandomResizedCrop(8, scale=(1, 0.1)),
-    lambda: ps.RandomResizedCrop(8, scale=(0, 0)), lambda: ps.RandomResizedCrop(8, ratio=(-1, 1)),
-    lambda: ps.RandomHorizontalFlip(1.5), lambda: ps.RandomVerticalFlip(-1), lambda: ps.RandomFlip3D(7),
-    lambda: ps.Normalize((1, 2), (1, 2, 3)), lambda: ps.Normalize(0, 0), lambda: ps.Normalize((), ()),
-    lambda: ps.Normalize(0, float("nan")),
-    lambda: ps.ColorJitter(-1), lambda: ps.ColorJitter(hue=0.9),
-    lambda: ps.ColorJitter((2, 1)), lambda: ps.OneHot(0), lambda: ps.Pad(-1), lambda: ps.Pad((1, 2, 3)),
-    lambda: ps.Resize(8, "bilinea"), lambda: ps.Decode("CMYK"), lambda: ps.Cast("float31")])
-def test_wrong_values_of_transforms_are_value_errors_before_the_first_batch(flat, step):
-    with pytest.raises(ValueError):
-        ps.Loader(flat, transform=[step()])
-
-
-@pytest.mark.parametrize("step", [
-    lambda: ps.Resize(10**9),
-    lambda: ps.Resize((1, 10**9)), lambda: ps.Pad(2**30),
-                                  lambda: ps.RandomResizedCrop(10**9)])
-def test_sizes_beyond_all_reason_are_errors_at_once(flat, step):
-    with pytest.raises((ValueError, MemoryError, ps.Error)):
-        ps.Loader(flat, transform=[step()], memory="64MiB")
-
-
-@pytest.mark.parametrize("make", [lambda: ps.Resize("big"), lambda: ps.Resize(), lambda: ps.CenterCrop((1, 2, 3)),
-                                  lambda: ps.Normalize(), lambda: ps.Resize(3, antialas=False)])
-def test_wrong_types_of_transforms_are_type_errors(make):
-    with pytest.raises(TypeError):
-        make()
-
-
-def test_a_function_without_map_says_how_to_put_it_in(flat):
-    with pytest.raises(TypeError, match="penstock.Map"):
-        ps.Loader(flat, transform=[lambda x: x])
-
-
-def test_decode_must_come_first(flat):
-    with pytest.raises(ValueError, match="first"):
-        ps.Loader(flat, transform=[ps.CenterCrop(4), ps.Decode()])
-
-
-def test_image_transforms_on_arrays_that_are_no_images_say_so(tmp_path):
-    np.save(tmp_path / "x.npy", np.zeros((3, 7)))
-    with pytest.raises(ps.Error, match="image"):
-        load_all(tmp_path / "x.npy", [ps.Resize(3)])
-    with pytest.raises(ValueError):
-        ps.Loader(tmp_path / "x.npy", transform=[ps.Decode()])
-
-
-def test_bicubic_can_make_rows_much_wider_than_the_image(tmp_path):
-    Image.fromarray(np.random.default_rng(0).integers(0, 255, (10, 300, 3), dtype=np.uint8)).save(tmp_path / "a.png")
-    with ps.Loader(tmp_path, transform=[ps.Resize((20, 9000), "bicubic")], layout="NHWC", output="numpy") as loader:
-        batch = next(iter(loader))
-    expected = np.asarray(Image.open(tmp_path / "a.png").resize((9000, 20), Image.BICUBIC))
-    assert levels_apart(batch[0], expected) <= 1
-
-
-def test_a_mask_of_another_size_than_its_image_is_an_error(tmp_path):
-    (tmp_path / "images").mkdir()
-    (tmp_path / "masks").mkdir()
-    Image.new("RGB", (100, 100)).save(tmp_path / "images" / "a.png")
-    Image.new("L", (80, 60)).save(tmp_path / "masks" / "a.png")
-    source = ps.ImageFolder(tmp_path / "images", masks=tmp_path / "masks")
-    with ps.Loader(source, transform={"image": [ps.RandomCrop(32)], "mask": [ps.RandomCrop(32)]}, output="numpy") as loader:
-        with pytest.raises(ps.Error, match="80x60.*100x100"):
-            next(iter(loader))
-
-
-def test_a_loader_that_is_collected_inside_its_own_map_goes_quietly(tmp_path):
-    np.save(tmp_path / "a.npy", np.zeros((64, 4)))
-    program = """
-import gc, sys
-import penstock as ps
-calls = []
-def step(array):
-    calls.append(1)
-    if len(calls) == 20:
-        gc.collect()
-    return array
-def run():
-    loader = ps.Loader(sys.argv[1], batch_size=4, transform=[ps.Map(step)], threads=1, output="numpy")
-    loader.batches = iter(loader)  # a cycle, which only the collector ends; the epoch goes on until then
-    next(loader.batches)
-run()
-while len(calls) < 20:
-    pass
-"""
-    subprocess.run([sys.executable, "-c", program, str(tmp_path / "a.npy")], check=True, timeout=60)

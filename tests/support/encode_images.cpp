@@ -1,10 +1,7 @@
 #include "support/encode_images.h"
 
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
-#include <jpeglib.h>
 #include <png.h>
 
 #ifdef PENSTOCK_WITH_WEBP
@@ -14,34 +11,6 @@
 #include "base/random.h"
 
 namespace penstock {
-namespace {
-
-std::vector<std::uint8_t> exif_block(int orientation, bool big_endian) {
-  std::vector<std::uint8_t> block = {'E', 'x', 'i', 'f', 0, 0};
-  const auto put16 = [&](unsigned v) {
-    const auto high = static_cast<std::uint8_t>(v >> 8), low = static_cast<std::uint8_t>(v);
-    block.push_back(big_endian ? high : low);
-    block.push_back(big_endian ? low : high);
-  };
-  const auto put32 = [&](unsigned v) {
-    put16(big_endian ? v >> 16 : v & 0xFFFF);
-    put16(big_endian ? v & 0xFFFF : v >> 16);
-  };
-  block.insert(block.end(), 2, big_endian ? 'M' : 'I');
-  put16(42);
-  put32(8);
-  put16(1);       // one entry
-  put16(0x0112);  // orientation
-  put16(3);       // of 16 bits
-  put32(1);
-  put16(static_cast<unsigned>(orientation));
-  put16(0);
-  put32(0);
-  return block;
-}
-
-}  // namespace
-
 Picture make_picture(int width, int height, int channels, std::uint64_t seed) {
   Picture picture{width, height, channels, {}};
   Draws draws(seed, 0, 0);
@@ -55,53 +24,6 @@ Picture make_picture(int width, int height, int channels, std::uint64_t seed) {
         picture.pixels.push_back(static_cast<std::uint8_t>(value < 0 ? 0 : value > 255 ? 255 : value));
       }
   return picture;
-}
-
-Encoded encode_jpeg(const Picture& picture, const JpegOptions& options) {
-  jpeg_compress_struct info{};
-  jpeg_error_mgr errors{};
-  info.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&info);
-  unsigned char* memory = nullptr;
-  unsigned long size = 0;
-  jpeg_mem_dest(&info, &memory, &size);
-  info.image_width = static_cast<JDIMENSION>(picture.width);
-  info.image_height = static_cast<JDIMENSION>(picture.height);
-  info.input_components = picture.channels;
-  info.in_color_space = picture.channels == 1 ? JCS_GRAYSCALE : picture.channels == 3 ? JCS_RGB : JCS_CMYK;
-  jpeg_set_defaults(&info);
-  if (picture.channels == 4) jpeg_set_colorspace(&info, options.ycck ? JCS_YCCK : JCS_CMYK);
-  jpeg_set_quality(&info, options.quality, TRUE);
-  if (picture.channels > 1) {
-    for (int c = 0; c < info.num_components; ++c)
-      info.comp_info[c].h_samp_factor = info.comp_info[c].v_samp_factor = 1;
-    info.comp_info[0].h_samp_factor = options.horizontal;
-    info.comp_info[0].v_samp_factor = options.vertical;
-    if (picture.channels == 4) {
-      info.comp_info[3].h_samp_factor = options.horizontal;
-      info.comp_info[3].v_samp_factor = options.vertical;
-    }
-  }
-  if (options.progressive) jpeg_simple_progression(&info);
-  info.arith_code = options.arithmetic ? TRUE : FALSE;
-  info.restart_in_rows = options.restart_rows;
-  jpeg_start_compress(&info, TRUE);
-  if (options.orientation != 0) {
-    const auto block = exif_block(options.orientation, options.big_endian_exif);
-    jpeg_write_marker(&info, JPEG_APP0 + 1, block.data(), static_cast<unsigned>(block.size()));
-  }
-  const std::size_t row_bytes =
-      static_cast<std::size_t>(picture.width) * static_cast<std::size_t>(picture.channels);
-  while (info.next_scanline < info.image_height) {
-    auto* row = const_cast<JSAMPLE*>(picture.pixels.data() + info.next_scanline * row_bytes);
-    jpeg_write_scanlines(&info, &row, 1);
-  }
-  jpeg_finish_compress(&info);
-  jpeg_destroy_compress(&info);
-  Encoded out(size);
-  std::memcpy(out.data(), memory, size);
-  std::free(memory);
-  return out;
 }
 
 Encoded encode_png(const Picture& picture, const PngOptions& options) {

@@ -9,9 +9,9 @@
 
 namespace penstock {
 
-inline std::vector<std::byte> gzip(std::string_view text) {
+inline std::vector<std::byte> gzip(std::string_view text, int level = 6) {
   z_stream stream{};
-  deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  deflateInit2(&stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
   std::vector<std::byte> out(deflateBound(&stream, static_cast<uLong>(text.size())));
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
   stream.avail_in = static_cast<uInt>(text.size());

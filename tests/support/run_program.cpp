@@ -6,21 +6,13 @@
 #include <iterator>
 
 #include "decode/npy.h"
+#include "support/test_worker.h"
 #include "transform/write_slot.h"
 
 namespace penstock {
 namespace {
 
 constexpr std::uint64_t kPlenty = std::uint64_t{1} << 30;
-
-struct Worker {
-  Ledger ledger{kPlenty};
-  ScratchBudget budget{ledger, kPlenty, 0};
-  Scratch scratch{budget};
-  WorkerCounters counters;
-  StageClock clock{counters};
-  Context context{scratch, clock};
-};
 
 Result<Tensor> store(const Program& program, const View& value) {
   Tensor tensor{program.spec_of(value), {}};
@@ -35,7 +27,7 @@ Result<Tensor> run_on_image(const std::vector<std::byte>& encoded, const std::ve
                             const RunOptions& options) {
   auto program = Program::compile(steps, {options.kind, options.layout, options.dtype});
   if (!program) return std::unexpected(program.error());
-  Worker worker;
+  TestWorker worker(kPlenty);
   worker.context.draws = Draws(options.seed, options.epoch, options.position);
   ImageDecoder decoder;
   if (options.in_two_parts) {
@@ -45,7 +37,7 @@ Result<Tensor> run_on_image(const std::vector<std::byte>& encoded, const std::ve
     if (!made) return std::unexpected(made.error());
     std::vector<std::byte> kept(part->spec.bytes());
     copy_view(*made, kept.data(), view_of_array(kept.data(), part->spec));
-    Worker another;
+    TestWorker another(kPlenty);
     another.context.draws = worker.context.draws;
     const auto view = program->run_from_fixed(*part, kept.data(), another.context);
     if (!view) return std::unexpected(view.error());
@@ -61,7 +53,7 @@ Result<Tensor> run_on_array(const ArraySpec& spec, const void* data, const std::
   options.kind = FieldKind::kArray;
   auto program = Program::compile(steps, {options.kind, options.layout, options.dtype});
   if (!program) return std::unexpected(program.error());
-  Worker worker;
+  TestWorker worker(kPlenty);
   worker.context.draws = Draws(options.seed, options.epoch, options.position);
   View view = view_of_array(static_cast<const std::byte*>(data), spec);
   PENSTOCK_CHECK(program->run(view, worker.context));

@@ -12,10 +12,13 @@
 namespace penstock {
 
 struct TestWorker {
-  static constexpr std::uint64_t kMemory = 16 << 20;
+  // `bytes` of scratch memory, and a ledger of four times as many.
+  explicit TestWorker(std::uint64_t bytes = 16 << 20)
+      : ledger(std::make_shared<Ledger>(4 * bytes)),
+        budget(*ledger, bytes, 0) {}
 
-  std::shared_ptr<Ledger> ledger = std::make_shared<Ledger>(4 * kMemory);
-  ScratchBudget budget{*ledger, kMemory, 0};
+  const std::shared_ptr<Ledger> ledger;
+  ScratchBudget budget;
   Scratch scratch{budget};
   WorkerCounters counters;
   StageClock clock{counters};

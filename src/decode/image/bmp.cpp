@@ -65,7 +65,7 @@ class BmpCodec final : public ImageCodec {
   }
 
   std::size_t buffer_bytes(const DecodeRequest& request) const override {
-    return region_bytes(request) + (has_runs() ? std::size_t{width_} * height_ : 0);
+    return decoded_region_bytes(request) + (has_runs() ? std::size_t{width_} * height_ : 0);
   }
 
   Result<PixelView> decode(const DecodeRequest& request, MutableBytes buffer) override {
@@ -73,10 +73,10 @@ class BmpCodec final : public ImageCodec {
       return fail(ErrorCode::kUnsupported, "a mask must have a palette or be grey, not colours");
     if (buffer_bytes(request) > buffer.size())
       return fail(ErrorCode::kNoMemory, "region larger than its buffer");
-    const MutableBytes unpacked = buffer.subspan(region_bytes(request));
+    const MutableBytes unpacked = buffer.subspan(decoded_region_bytes(request));
     if (has_runs()) PENSTOCK_CHECK(unpack_runs(unpacked));
     const Rect& region = request.region;
-    const std::size_t stride = static_cast<std::size_t>(region.width) * decoded_pixel_bytes(request.format);
+    const std::size_t stride = decoded_row_bytes(request);
     for (int y = 0; y < region.height; ++y) {
       const auto row = static_cast<std::size_t>(region.y + y);
       const std::size_t stored = is_top_down_ ? row : height_ - 1 - row;
@@ -87,15 +87,10 @@ class BmpCodec final : public ImageCodec {
       else
         write_row(pixels_.data() + stored * row_stride(), region.x, region.width, request.format, out);
     }
-    const PixelView view{buffer.data(), region.width, region.height, static_cast<std::ptrdiff_t>(stride)};
-    return request.format == PixelFormat::kGrey ? grey_in_place(view, buffer.data()) : view;
+    return finish_region(request, buffer);
   }
 
  private:
-  static std::size_t region_bytes(const DecodeRequest& request) {
-    return static_cast<std::size_t>(request.region.width) * static_cast<std::size_t>(request.region.height) *
-           decoded_pixel_bytes(request.format);
-  }
   bool has_runs() const {
     return compression_ == BmpCompression::kRunLengths8 || compression_ == BmpCompression::kRunLengths4;
   }

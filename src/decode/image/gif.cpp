@@ -62,16 +62,16 @@ class GifCodec final : public ImageCodec {
   }
 
   std::size_t buffer_bytes(const DecodeRequest& request) const override {
-    return region_bytes(request) + static_cast<std::size_t>(gif_->Image.Width);
+    return decoded_region_bytes(request) + static_cast<std::size_t>(gif_->Image.Width);
   }
 
   Result<PixelView> decode(const DecodeRequest& request, MutableBytes buffer) override {
     if (buffer_bytes(request) > buffer.size())
       return fail(ErrorCode::kNoMemory, "region larger than its buffer");
     const Rect& region = request.region;
-    const std::size_t stride = static_cast<std::size_t>(region.width) * decoded_pixel_bytes(request.format);
-    fill_with_background(request, buffer.first(region_bytes(request)));
-    const MutableBytes line = buffer.subspan(region_bytes(request));
+    const std::size_t stride = decoded_row_bytes(request);
+    fill_with_background(request, buffer.first(decoded_region_bytes(request)));
+    const MutableBytes line = buffer.subspan(decoded_region_bytes(request));
     const GifImageDesc& frame = gif_->Image;
     const int left = std::max(region.x, frame.Left);
     const int right = std::min(region.x + region.width, frame.Left + frame.Width);
@@ -88,16 +88,10 @@ class GifCodec final : public ImageCodec {
                         buffer.data() + stride * static_cast<std::size_t>(y) +
                             static_cast<std::size_t>(left - region.x) * decoded_pixel_bytes(request.format));
     }
-    const PixelView view{buffer.data(), region.width, region.height, static_cast<std::ptrdiff_t>(stride)};
-    return request.format == PixelFormat::kGrey ? grey_in_place(view, buffer.data()) : view;
+    return finish_region(request, buffer);
   }
 
  private:
-  static std::size_t region_bytes(const DecodeRequest& request) {
-    return static_cast<std::size_t>(request.region.width) * static_cast<std::size_t>(request.region.height) *
-           decoded_pixel_bytes(request.format);
-  }
-
   // Rows of an interlaced frame come in four passes.
   static int interlaced_row(int line, int height) {
     constexpr int kFirst[] = {0, 4, 2, 1}, kStep[] = {8, 8, 4, 2};

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "decode/image/grey.h"
 #include "decode/image/image.h"
 
 namespace penstock {
@@ -61,5 +62,18 @@ inline void write_indexed_row(const std::byte* row, unsigned bits, int x, int co
 
 // Bytes per pixel during decoding. Grey is computed from colours at the end.
 inline std::size_t decoded_pixel_bytes(PixelFormat format) { return format == PixelFormat::kIndex ? 1 : 4; }
+inline std::size_t decoded_row_bytes(const DecodeRequest& request) {
+  return static_cast<std::size_t>(request.region.width) * decoded_pixel_bytes(request.format);
+}
+inline std::size_t decoded_region_bytes(const DecodeRequest& request) {
+  return static_cast<std::size_t>(request.region.height) * decoded_row_bytes(request);
+}
+
+// The region whose rows were decoded to the beginning of the buffer, in the format that was asked for.
+inline PixelView finish_region(const DecodeRequest& request, MutableBytes buffer) {
+  const PixelView view{buffer.data(), request.region.width, request.region.height,
+                       static_cast<std::ptrdiff_t>(decoded_row_bytes(request))};
+  return request.format == PixelFormat::kGrey ? grey_in_place(view, buffer.data()) : view;
+}
 
 }  // namespace penstock

@@ -101,8 +101,7 @@ class PnmCodec final : public ImageCodec {
   }
 
   std::size_t buffer_bytes(const DecodeRequest& request) const override {
-    return static_cast<std::size_t>(request.region.width) * static_cast<std::size_t>(request.region.height) *
-           decoded_pixel_bytes(request.format);
+    return decoded_region_bytes(request);
   }
 
   Result<PixelView> decode(const DecodeRequest& request, MutableBytes buffer) override {
@@ -114,10 +113,7 @@ class PnmCodec final : public ImageCodec {
       PENSTOCK_CHECK(read_text(request, buffer.data()));
     else
       read_bytes(request, buffer.data());
-    const Rect& region = request.region;
-    const PixelView view{buffer.data(), region.width, region.height,
-                         region.width * static_cast<std::ptrdiff_t>(decoded_pixel_bytes(request.format))};
-    return request.format == PixelFormat::kGrey ? grey_in_place(view, buffer.data()) : view;
+    return finish_region(request, buffer);
   }
 
  private:

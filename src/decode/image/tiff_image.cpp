@@ -174,7 +174,7 @@ class TiffCodec final : public ImageCodec {
   }
 
   std::size_t buffer_bytes(const DecodeRequest& request) const override {
-    return region_bytes(request) + segment_bytes_;
+    return decoded_region_bytes(request) + segment_bytes_;
   }
 
   Result<PixelView> decode(const DecodeRequest& request, MutableBytes buffer) override {
@@ -191,20 +191,12 @@ class TiffCodec final : public ImageCodec {
     const Rect& region = request.region;
     for (int y = 0; y < region.height; ++y)
       pixels_.finish_row(region.width, request.format, row_of(request, buffer, y));
-    const PixelView view{buffer.data(), region.width, region.height,
-                         static_cast<std::ptrdiff_t>(row_stride(request))};
-    return request.format == PixelFormat::kGrey ? grey_in_place(view, buffer.data()) : view;
+    return finish_region(request, buffer);
   }
 
  private:
-  static std::size_t row_stride(const DecodeRequest& request) {
-    return static_cast<std::size_t>(request.region.width) * decoded_pixel_bytes(request.format);
-  }
-  static std::size_t region_bytes(const DecodeRequest& request) {
-    return static_cast<std::size_t>(request.region.height) * row_stride(request);
-  }
   static std::byte* row_of(const DecodeRequest& request, MutableBytes buffer, int y) {
-    return buffer.data() + row_stride(request) * static_cast<std::size_t>(y);
+    return buffer.data() + decoded_row_bytes(request) * static_cast<std::size_t>(y);
   }
 
   Status open_library(std::size_t file_bytes) {
@@ -300,7 +292,7 @@ class TiffCodec final : public ImageCodec {
   // A strip can be read only from its first row on.
   Status read_rows(const DecodeRequest& request, int plane, MutableBytes buffer) {
     const Rect& region = request.region;
-    std::byte* row = buffer.data() + region_bytes(request);
+    std::byte* row = buffer.data() + decoded_region_bytes(request);
     for (int y = region.y - region.y % segment_rows_; y < region.y + region.height; ++y) {
       PENSTOCK_CHECK(check_decoding_wanted());
       if (TIFFReadScanline(tiff_.get(), row, static_cast<std::uint32_t>(y), static_cast<std::uint16_t>(plane)) < 0)
@@ -314,7 +306,7 @@ class TiffCodec final : public ImageCodec {
 
   Status read_tiles(const DecodeRequest& request, int plane, MutableBytes buffer) {
     const Rect& region = request.region;
-    const MutableBytes tile = buffer.subspan(region_bytes(request), segment_bytes_);
+    const MutableBytes tile = buffer.subspan(decoded_region_bytes(request), segment_bytes_);
     const int bottom = region.y + region.height, right = region.x + region.width;
     for (int top = region.y - region.y % segment_rows_; top < bottom; top += segment_rows_)
       for (int left = region.x - region.x % segment_columns_; left < right; left += segment_columns_) {

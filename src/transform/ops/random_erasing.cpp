@@ -8,7 +8,7 @@
 
 #include "transform/ops/checks.h"
 #include "transform/ops/op_table.h"
-#include "transform/write_slot.h"
+#include "transform/packed_image.h"
 
 namespace penstock {
 namespace {
@@ -62,21 +62,12 @@ class RandomErasingOp final : public PixelOp {
     if (rect.width == 0 || rect.height == 0) return {};
     const bool is_bytes = view.dtype == DType::kUInt8 && view.affine.scale == nullptr;
     const DType dtype = is_bytes ? DType::kUInt8 : DType::kFloat32;
-    const int items = channels == 1 ? 1 : 4;
-    const auto row_bytes = view.width() * items * static_cast<std::int64_t>(size_of(dtype));
-    int buffer = -1;
-    const auto memory =
-        workspace.pixels_beside(view, static_cast<std::size_t>(row_bytes * view.height()), buffer);
-    if (!memory) return std::unexpected(memory.error());
-    View out = view_of_image(memory->data(), dtype, view.height(), view.width(), static_cast<int>(channels), items,
-                             row_bytes);
-    out.buffer = buffer;
-    copy_view(view, memory->data(), out);
+    const auto pixels = copy_packed(view, workspace, dtype);
+    if (!pixels) return std::unexpected(pixels.error());
     if (is_bytes)
-      fill_rectangle(memory->data(), row_bytes, items, rect, erased_pixel<std::uint8_t>(channels));
+      fill_rectangle(*pixels, view.stride[0], channels == 1 ? 1 : 4, rect, erased_pixel<std::uint8_t>(channels));
     else
-      fill_rectangle(memory->data(), row_bytes, items, rect, erased_pixel<float>(channels));
-    view = out;
+      fill_rectangle(*pixels, view.stride[0], channels == 1 ? 1 : 4, rect, erased_pixel<float>(channels));
     return {};
   }
 

@@ -14,7 +14,7 @@ import pytest
 import penstock as ps
 
 LIMIT = 120  # generous: a hang is a failure, a slow machine is not
-SHARED = pathlib.Path("/dev/shm")
+SHARED = pathlib.Path(os.environ["PENSTOCK_SHARED_MEMORY_DIR"])  # of this run of the tests alone: see conftest.py
 KILLS = int(os.environ.get("PENSTOCK_KILLS", 10))  # processes, in each test that kills some
 
 
@@ -77,7 +77,7 @@ def shared_files():
 
 
 def abandoned_files():
-    """Those that nobody uses; other programs' are theirs."""
+    """Those that nobody uses."""
     out = []
     for path in shared_files():
         with contextlib.suppress(OSError), open(path, "rb") as file:

@@ -18,10 +18,10 @@ CROP = [["RandomCrop", 32]]
 
 
 def small_shared_memory(size):
-    """A command before the program: its /dev/shm has this size."""
-    wrapper = ["unshare", "--mount", "sh", "-c", f'mount -t tmpfs -o size={size} tmpfs /dev/shm && exec "$@"', "sh"]
+    """A command before the program: its shared memory has this size."""
+    wrapper = ["unshare", "--mount", "sh", "-c", f'mount -t tmpfs -o size={size} tmpfs {SHARED} && exec "$@"', "sh"]
     if subprocess.run([*wrapper, "true"], capture_output=True).returncode != 0:
-        pytest.skip("may not mount a small /dev/shm")
+        pytest.skip("may not mount a small folder of shared memory")
     return wrapper
 
 
@@ -44,7 +44,7 @@ def test_more_than_there_is_free_is_said_and_a_private_cache_used(noisy, caplog)
     tier = stats["cache"]["tiers"]["ram"]
     assert not tier["shared"] and 0 <= tier["capacity"] - ask // 64 < 4096 and stats["cache"]["hits"] > 0
     said = [record.getMessage() for record in caplog.records]
-    assert len(said) == 1 and "/dev/shm" in said[0] and "MiB" in said[0] and "this process alone" in said[0]
+    assert len(said) == 1 and str(SHARED) in said[0] and "MiB" in said[0] and "this process alone" in said[0]
 
 
 def test_shared_memory_that_is_too_small_is_said_and_a_private_cache_used(noisy):
@@ -52,7 +52,7 @@ def test_shared_memory_that_is_too_small_is_said_and_a_private_cache_used(noisy)
     expected = expected_digests(2, source=noisy, **own)
     with Reader(noisy, wrapper=small_shared_memory("3m"), **own) as reader:
         said = reader.opened["warnings"]
-        assert len(said) == 1 and "/dev/shm" in said[0] and "3 MiB" in said[0] and "this process alone" in said[0]
+        assert len(said) == 1 and str(SHARED) in said[0] and "3 MiB" in said[0] and "this process alone" in said[0]
         answers = [reader.epoch(), reader.epoch()]
         assert [answer["digests"] for answer in answers] == expected and answers[1]["hits"] == SAMPLES
         assert not answers[1]["tiers"]["ram"]["shared"] and answers[1]["warnings"] == said
@@ -106,7 +106,7 @@ def test_shared_memory_that_others_fill_on_the_way_is_said_once(tmp_path):
                         "whole = ps.Loader.__init__\n"
                         "def opened(*arguments, **options):\n"
                         "    whole(*arguments, **options)\n"
-                        "    held.append(open('/dev/shm/other', 'wb').write(bytes(6 << 20)))\n"
+                        f"    held.append(open('{SHARED}/other', 'wb').write(bytes(6 << 20)))\n"
                         "ps.Loader.__init__ = opened", **own) as reader:
         answers = [reader.epoch() for _ in range(3)]
         assert [answer["digests"] for answer in answers] == expected

@@ -12,7 +12,7 @@ import penstock as ps
 from cached import Reader
 from cached_reader import digests, open_loader
 from changing_data import CHANGES, SAMPLES, Changing, ChangingServer
-from http_faults import running
+from http_faults import serve
 
 TIERS = {"ram": {"ram": "4MiB"}, "disk": {"disk": "4MiB"}, "both": {"ram": "4MiB", "disk": "4MiB"},
          "lru": {"ram": "4MiB", "policy": "lru"}}
@@ -25,10 +25,6 @@ def open_cache(tiers, folder, **more):
     if "disk" in options:
         options["disk"] = f"{folder / 'kept'}:{options['disk']}"
     return ps.Cache(**options, **more)
-
-
-def serve(folder, **options):
-    return running(ChangingServer(folder, **options))
 
 
 def change_some(data, draw, changes=CHANGES):
@@ -104,7 +100,7 @@ def test_files_change_between_processes(tmp_path, kind, tiers):
 def test_objects_on_a_server_change_between_loaders(tmp_path, kind, tiers, form):
     draw = random.Random(f"{kind} {tiers} {form}")
     data = Changing(tmp_path, kind)
-    with serve(tmp_path) as server, contextlib.closing(open_cache(tiers, tmp_path)) as cache:
+    with serve(tmp_path, ChangingServer) as server, contextlib.closing(open_cache(tiers, tmp_path)) as cache:
         for turn in range(4):
             with open_loader(data.options(server.url) | {"cache": cache, "cache_form": form}) as loader:
                 assert read_epoch(loader, data) == SAMPLES
@@ -118,7 +114,7 @@ def test_objects_on_a_server_change_between_loaders(tmp_path, kind, tiers, form)
 @pytest.mark.parametrize("kind", ["manifest", "zarr", "sharded zarr"])
 def test_what_is_on_disk_is_asked_for_once_per_object(tmp_path, kind):
     data = Changing(tmp_path, kind)
-    with serve(tmp_path) as server:
+    with serve(tmp_path, ChangingServer) as server:
         for turn in range(2):
             with contextlib.closing(open_cache("disk", tmp_path)) as cache, \
                     open_loader(data.options(server.url) | {"cache": cache, "cache_form": "decoded"}) as loader:
@@ -133,7 +129,7 @@ def test_what_is_on_disk_is_asked_for_once_per_object(tmp_path, kind):
 @pytest.mark.parametrize("kind", ["manifest", "zarr"])
 def test_revalidate_false_asks_nothing(tmp_path, kind):
     data = Changing(tmp_path, kind)
-    with serve(tmp_path) as server:
+    with serve(tmp_path, ChangingServer) as server:
         for turn in range(2):
             with contextlib.closing(open_cache("disk", tmp_path, revalidate=False)) as cache, \
                     open_loader(data.options(server.url) | {"cache": cache, "cache_form": "decoded"}) as loader:
@@ -154,7 +150,8 @@ def test_revalidate_is_true_or_false():
 def test_a_server_that_says_no_version_is_cached_in_memory_alone(tmp_path, kind, tiers, caplog):
     draw = random.Random(kind)
     data = Changing(tmp_path, kind)
-    with serve(tmp_path, says="nothing") as server, contextlib.closing(open_cache(tiers, tmp_path)) as cache:
+    with serve(tmp_path, ChangingServer, says="nothing") as server, \
+            contextlib.closing(open_cache(tiers, tmp_path)) as cache:
         for _ in range(3):
             with open_loader(data.options(server.url) | {"cache": cache, "cache_form": "decoded"}) as loader:
                 assert [read_epoch(loader, data) for _ in range(3)] == [SAMPLES] * 3
@@ -166,7 +163,7 @@ def test_a_server_that_says_no_version_is_cached_in_memory_alone(tmp_path, kind,
 
 def test_a_server_that_is_down_is_not_taken_for_an_unchanged_one(tmp_path):
     data = Changing(tmp_path, "manifest")
-    with serve(tmp_path) as server, contextlib.closing(open_cache("disk", tmp_path)) as cache:
+    with serve(tmp_path, ChangingServer) as server, contextlib.closing(open_cache("disk", tmp_path)) as cache:
         with open_loader(data.options(server.url) | {"cache": cache}) as loader:
             assert read_epoch(loader, data) == SAMPLES
         server.fail("403", path="d/")

@@ -196,6 +196,15 @@ TEST(RamTier, is_private_and_says_so_where_shared_memory_is_too_small) {
   EXPECT_EQ(files_in(folder.path()), 0u);
 }
 
+TEST(RamTier, is_private_and_says_why_where_the_folder_of_shared_memory_is_missing) {
+  const TemporaryFolder folder;
+  Warnings warnings;
+  const auto tier = *open_ram_tier({"a", 4 * kMiB, 100, 1, 2, warnings.warn(), folder / "missing"});
+  EXPECT_FALSE(tier->state().is_shared);
+  ASSERT_EQ(warnings.messages.size(), 1u);
+  EXPECT_NE(warnings.messages[0].find(folder / "missing: No such file"), std::string::npos) << warnings.messages[0];
+}
+
 TEST(RamTier, refuses_sizes_that_make_no_sense) {
   EXPECT_FALSE(open_ram_tier({"a", 1000, 100, 1, 1, nullptr}));
 }
@@ -239,7 +248,38 @@ TEST(LruTier, throws_out_what_was_unused_longest) {
   EXPECT_EQ(tier->state().used_bytes, 0u);
 }
 
+// Sets the variable as long as it lives.
+class SharedMemoryDir {
+ public:
+  explicit SharedMemoryDir(const std::string& folder) { setenv("PENSTOCK_SHARED_MEMORY_DIR", folder.c_str(), 1); }
+  SharedMemoryDir(const SharedMemoryDir&) = delete;
+  ~SharedMemoryDir() { unsetenv("PENSTOCK_SHARED_MEMORY_DIR"); }
+};
+
+TEST(TieredCache, shares_memory_in_the_folder_that_the_environment_names) {
+  EXPECT_EQ(shared_memory_folder(), "/dev/shm");
+  const TemporaryFolder folder, other;
+  auto one = std::static_pointer_cast<TieredCache>(*Cache::open({.ram_bytes = 8 * kMiB}));
+  auto two = std::static_pointer_cast<TieredCache>(*Cache::open({.ram_bytes = 8 * kMiB}));
+  auto apart = std::static_pointer_cast<TieredCache>(*Cache::open({.ram_bytes = 8 * kMiB}));
+  {
+    const SharedMemoryDir named(folder.path());
+    ASSERT_TRUE(one->prepare({1, 10, 10, 100, 1}) && two->prepare({1, 10, 10, 100, 1}));
+  }
+  {
+    const SharedMemoryDir named(other.path());
+    ASSERT_TRUE(apart->prepare({1, 10, 10, 100, 1}));
+  }
+  EXPECT_EQ(files_in(folder.path()), 1u);
+  EXPECT_EQ(files_in(other.path()), 1u);
+  EXPECT_TRUE(*one->add(key(1), 100, filled_with(1), some_memory(), {}));
+  EXPECT_TRUE(two->has(key(1)));
+  EXPECT_FALSE(apart->has(key(1))) << "the same data, but another folder";
+}
+
 TEST(TieredCache, wants_a_size_and_makes_its_tiers_for_the_first_who_uses_it) {
+  const TemporaryFolder folder;
+  const SharedMemoryDir named(folder.path());
   EXPECT_FALSE(Cache::open({}));
   EXPECT_FALSE(Cache::open({.disk_folder = "x"}));
   EXPECT_FALSE(Cache::open({.disk_bytes = 5}));
@@ -249,9 +289,8 @@ TEST(TieredCache, wants_a_size_and_makes_its_tiers_for_the_first_who_uses_it) {
   EXPECT_TRUE(cache->tiers().empty());
   EXPECT_EQ(cache->take_charge(4), 2 * kMiB);
   EXPECT_EQ(cache->take_charge(4), 0u) << "counted once a process";
-  const auto identity = static_cast<std::uint64_t>(getpid());
-  ASSERT_TRUE(cache->prepare({identity, 10, 10, 100, 1}));
-  ASSERT_TRUE(cache->prepare({identity + 1, 20, 20, 100, 1}));
+  ASSERT_TRUE(cache->prepare({1, 10, 10, 100, 1}));
+  ASSERT_TRUE(cache->prepare({2, 20, 20, 100, 1}));
   ASSERT_EQ(cache->tiers().size(), 1u);
   EXPECT_TRUE(*cache->add(key(1), 100, filled_with(1), some_memory(), {}));
   EXPECT_FALSE(*cache->add(key(1), 100, filled_with(1), some_memory(), {}));

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/random.h"
+#include "support/samples_of.h"
 
 namespace penstock {
 namespace {
@@ -19,13 +20,6 @@ OrderSpec bucketed(std::uint64_t samples, std::uint64_t run) {
   spec.lengths = std::move(lengths);
   spec.bucket_run = run;
   return spec;
-}
-
-std::vector<std::uint64_t> samples_of(const OrderSpec& spec, std::uint64_t epoch) {
-  const auto order = make_epoch_order(spec, epoch);
-  std::vector<std::uint64_t> out;
-  for (std::uint64_t p = 0; p < order->size(); ++p) out.push_back(order->sample_at(p));
-  return out;
 }
 
 TEST(BucketOrder, has_every_sample_once) {

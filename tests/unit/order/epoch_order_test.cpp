@@ -7,15 +7,10 @@
 #include <numeric>
 #include <set>
 
+#include "support/samples_of.h"
+
 namespace penstock {
 namespace {
-
-std::vector<std::uint64_t> samples_of(const OrderSpec& spec, std::uint64_t epoch) {
-  const auto order = make_epoch_order(spec, epoch);
-  std::vector<std::uint64_t> out;
-  for (std::uint64_t p = 0; p < order->size(); ++p) out.push_back(order->sample_at(p));
-  return out;
-}
 
 std::vector<std::uint64_t> sorted(std::vector<std::uint64_t> values) {
   std::ranges::sort(values);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "order/epoch_order.h"
+#include "support/samples_of.h"
 
 namespace penstock {
 namespace {
@@ -27,13 +28,6 @@ OrderSpec spec_of(const std::vector<std::vector<std::uint64_t>>& streams, bool f
   spec.window_units = window;
   spec.units = std::move(units);
   return spec;
-}
-
-std::vector<std::uint64_t> samples_of(const OrderSpec& spec, std::uint64_t epoch) {
-  const auto order = make_epoch_order(spec, epoch);
-  std::vector<std::uint64_t> out;
-  for (std::uint64_t p = 0; p < order->size(); ++p) out.push_back(order->sample_at(p));
-  return out;
 }
 
 std::uint64_t unit_of(const OrderSpec& spec, std::uint64_t sample) {

@@ -1,6 +1,5 @@
 // Samples of different size, and streams: what they do to the loader, from tar shards in memory.
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <functional>
@@ -10,26 +9,13 @@
 #include "source/records/tar_source.h"
 #include "source/source_storage.h"
 #include "store/memory_store.h"
+#include "support/make_gzip.h"
 #include "support/make_npy.h"
 #include "support/make_tar.h"
 #include "support/watchdog.h"
 
 namespace penstock {
 namespace {
-
-std::vector<std::byte> gzipped(const std::vector<std::byte>& bytes) {
-  z_stream stream{};
-  deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  std::vector<std::byte> out(deflateBound(&stream, bytes.size()) + 64);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return out;
-}
 
 std::string text_of(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -48,7 +34,7 @@ SourcePtr shards(std::uint64_t count, std::uint64_t shard_count, Length length_o
       tar.add_file(std::to_string(n) + ".npy", text_of(make_npy<std::int64_t>("<i8", {length}, values)));
     }
     const std::string name = "shard" + std::to_string(shard) + (compressed ? ".tar.gz" : ".tar");
-    store->put(name, compressed ? gzipped(tar.finish()) : tar.finish());
+    store->put(name, compressed ? gzip(text_of(tar.finish()), 1) : tar.finish());
     set.paths.push_back(name);
   }
   OpenOptions options;

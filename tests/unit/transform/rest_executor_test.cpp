@@ -7,6 +7,7 @@
 
 #include "support/encode_images.h"
 #include "support/run_program.h"
+#include "support/test_worker.h"
 #include "transform/ops/color_jitter.h"
 #include "transform/ops/normalize.h"
 #include "transform/write_slot.h"
@@ -15,15 +16,6 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kPlenty = std::uint64_t{1} << 30;
-
-struct Worker {
-  Ledger ledger{kPlenty};
-  ScratchBudget budget{ledger, kPlenty, 0};
-  Scratch scratch{budget};
-  WorkerCounters counters;
-  StageClock clock{counters};
-  Context context{scratch, clock};
-};
 
 // A sample that was planned and decoded, and that the worker has forgotten: its pixels are in memory of their own.
 struct Parked {
@@ -34,7 +26,7 @@ struct Parked {
 
 // Plans and decodes with a worker that is gone afterwards.
 Parked park(const Program& program, const Encoded& encoded, const Draws& draws) {
-  Worker worker;
+  TestWorker worker(kPlenty);
   ImageDecoder decoder;
   Parked parked;
   const auto header = decoder.open(encoded);
@@ -175,7 +167,7 @@ TEST(RestExecutor, another_executor_makes_the_same_pixels_from_plans_alone) {
     ASSERT_TRUE(program->is_whole(batch.back().plan));
   }
   BatchedExecutor batched;
-  Worker worker;
+  TestWorker worker(kPlenty);
   CpuRestExecutor one_by_one(worker.context);
   const auto a = run_batch(batched, *program, batch), b = run_batch(one_by_one, *program, batch);
   for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -197,7 +189,7 @@ TEST(RestExecutor, a_sample_that_fails_leaves_the_others_alone) {
   std::vector<std::byte> slot(spec.bytes());
   std::vector<DecodedSample> samples;
   for (const Parked& one : batch) samples.push_back({&one.plan, one.view, slot});
-  Worker worker;
+  TestWorker worker(kPlenty);
   const auto statuses = CpuRestExecutor(worker.context).run(*program, spec, samples);
   ASSERT_EQ(statuses.size(), 3u);
   EXPECT_TRUE(statuses[0]);

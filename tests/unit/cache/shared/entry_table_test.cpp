@@ -249,18 +249,25 @@ void claim_and(EntryTable& table, std::uint64_t number, const std::function<void
   });
 }
 
+// A process that is stopped while it has the table's lock.
+pid_t stop_with_the_lock(EntryTable& table) {
+  const pid_t child = fork();
+  if (child == 0) {
+    claim_and(table, 2, [] { raise(SIGSTOP); });
+    _exit(0);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, WUNTRACED), child);
+  EXPECT_TRUE(WIFSTOPPED(status));
+  return child;
+}
+
 TEST(EntryTable, nobody_waits_long_for_a_process_that_is_stopped_with_the_lock) {
   const TemporaryFolder folder;
   SharedTable shared(folder / "t", kEntries, 2 * kSlab);
   ASSERT_TRUE(shared.add({1, 1}));
-  const pid_t child = fork();
-  if (child == 0) {
-    claim_and(shared.table(), 2, [] { raise(SIGSTOP); });
-    _exit(0);
-  }
+  const pid_t child = stop_with_the_lock(shared.table());
   int status = 0;
-  ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
-  ASSERT_TRUE(WIFSTOPPED(status));
   EXPECT_TRUE(shared.table().find({1, 1})) << "looking needs no lock";
   EXPECT_FALSE(shared.add({3, 3}));
   const auto began = std::chrono::steady_clock::now();
@@ -279,13 +286,8 @@ TEST(EntryTable, what_is_given_up_without_the_lock_may_be_claimed_again) {
   SharedTable shared(folder / "t", kEntries, 2 * kSlab);
   const auto claim = shared.table().claim({1, 1}, 100, [](auto, auto) { return true; });
   ASSERT_TRUE(claim);
-  const pid_t child = fork();
-  if (child == 0) {
-    claim_and(shared.table(), 2, [] { raise(SIGSTOP); });
-    _exit(0);
-  }
+  const pid_t child = stop_with_the_lock(shared.table());
   int status = 0;
-  ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
   shared.table().give_up(*claim);
   kill(child, SIGKILL);
   ASSERT_EQ(waitpid(child, &status, 0), child);

@@ -1,11 +1,9 @@
 // What image libraries allocate by themselves is reserved before they begin: never less than they take.
 #include <gtest/gtest.h>
-#include <jpeglib.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <random>
 
 #include "heap_peak.h"
@@ -55,34 +53,11 @@ Layout random_layout(Random& random) {
 }
 
 Encoded encode(const Layout& layout) {
-  jpeg_compress_struct info{};
-  jpeg_error_mgr errors{};
-  info.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&info);
-  unsigned char* out = nullptr;
-  unsigned long size = 0;
-  jpeg_mem_dest(&info, &out, &size);
-  info.image_width = static_cast<JDIMENSION>(layout.width);
-  info.image_height = static_cast<JDIMENSION>(layout.height);
-  info.input_components = layout.components;
-  info.in_color_space = layout.components == 1 ? JCS_GRAYSCALE : layout.components == 3 ? JCS_RGB : JCS_CMYK;
-  jpeg_set_defaults(&info);
-  for (int c = 0; c < layout.components; ++c) {
-    info.comp_info[c].h_samp_factor = layout.sampling[static_cast<std::size_t>(c)][0];
-    info.comp_info[c].v_samp_factor = layout.sampling[static_cast<std::size_t>(c)][1];
-  }
-  info.arith_code = layout.arithmetic ? TRUE : FALSE;
-  if (layout.progressive) jpeg_simple_progression(&info);
-  jpeg_start_compress(&info, TRUE);
-  std::vector<unsigned char> row(static_cast<std::size_t>(layout.width * layout.components), 90);
-  JSAMPROW rows[] = {row.data()};
-  while (info.next_scanline < info.image_height) jpeg_write_scanlines(&info, rows, 1);
-  jpeg_finish_compress(&info);
-  jpeg_destroy_compress(&info);
-  const auto* bytes = reinterpret_cast<const std::byte*>(out);
-  Encoded encoded(bytes, bytes + size);
-  std::free(out);
-  return encoded;
+  return encode_jpeg(flat_picture(layout.width, layout.height, layout.components, 90),
+                     {.quality = 75,
+                      .sampling = {layout.sampling.begin(), layout.sampling.end()},
+                      .progressive = layout.progressive,
+                      .arithmetic = layout.arithmetic});
 }
 
 struct Used {

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <csetjmp>
 #include <memory>
 #include <optional>
 #include <random>
@@ -14,54 +13,18 @@
 namespace penstock {
 namespace {
 
-struct Errors {
-  jpeg_error_mgr base;
-  std::jmp_buf escape;
-};
-
-[[noreturn]] void leave(j_common_ptr info) { std::longjmp(reinterpret_cast<Errors*>(info->err)->escape, 1); }
-
-void leave_on_warning(j_common_ptr info, int level) {
-  if (level < 0) leave(info);
-}
-
 struct Decoded {
   bool attached = false;
-  std::vector<unsigned char> pixels;
+  std::vector<std::uint8_t> pixels{};
 };
 
-// Nothing with a destructor lives here besides `out`, which is the caller's.
-bool decode_into(const Encoded& encoded, JpegEntropyDecoder* decoder, int skip_rows, Decoded& out) {
-  jpeg_decompress_struct info{};
-  Errors errors{};
-  info.err = jpeg_std_error(&errors.base);
-  errors.base.error_exit = leave;
-  errors.base.emit_message = leave_on_warning;
-  if (setjmp(errors.escape) != 0) {
-    jpeg_destroy_decompress(&info);
-    return false;
-  }
-  jpeg_create_decompress(&info);
-  jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(encoded.data()), encoded.size());
-  jpeg_read_header(&info, TRUE);
-  jpeg_start_decompress(&info);
-  if (decoder != nullptr) out.attached = decoder->attach(info);
-  const std::size_t row_bytes =
-      std::size_t{info.output_width} * static_cast<std::size_t>(info.output_components);
-  out.pixels.assign(row_bytes * info.output_height, 0);
-  if (skip_rows > 0) jpeg_skip_scanlines(&info, static_cast<JDIMENSION>(skip_rows));
-  while (info.output_scanline < info.output_height) {
-    JSAMPROW row = out.pixels.data() + row_bytes * info.output_scanline;
-    jpeg_read_scanlines(&info, &row, 1);
-  }
-  jpeg_abort_decompress(&info);
-  jpeg_destroy_decompress(&info);
-  return true;
-}
-
+// With our Huffman decoder in place of libjpeg's, where one is given.
 std::optional<Decoded> decode(const Encoded& encoded, JpegEntropyDecoder* decoder, int skip_rows = 0) {
   Decoded out;
-  if (!decode_into(encoded, decoder, skip_rows, out)) return std::nullopt;
+  LibjpegOptions options{.skip_rows = skip_rows, .reads_end_marker = false};
+  if (decoder != nullptr)
+    options.when_started = [&](jpeg_decompress_struct& info) { out.attached = decoder->attach(info); };
+  if (!decode_by_libjpeg(encoded, options, &out.pixels)) return std::nullopt;
   return out;
 }
 

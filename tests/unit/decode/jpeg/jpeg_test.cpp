@@ -1,9 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <jpeglib.h>
-
-#include <cmath>
-#include <cstdlib>
+#include <algorithm>
 
 #include "base/random.h"
 #include "support/decode_region.h"
@@ -259,33 +256,7 @@ TEST(Jpeg, thousands_of_scans_are_refused) {
 
 // Narrow bands of coefficients make scans that hold next to nothing, and each visits every block.
 Encoded with_scans(int side, int scans) {
-  jpeg_compress_struct info{};
-  jpeg_error_mgr errors{};
-  info.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&info);
-  unsigned char* out = nullptr;
-  unsigned long size = 0;
-  jpeg_mem_dest(&info, &out, &size);
-  info.image_width = info.image_height = static_cast<JDIMENSION>(side);
-  info.input_components = 1;
-  info.in_color_space = JCS_GRAYSCALE;
-  jpeg_set_defaults(&info);
-  std::vector<jpeg_scan_info> script{{1, {0, 0, 0, 0}, 0, 0, 0, 0}};
-  for (int bit = 10; static_cast<int>(script.size()) < scans; --bit)
-    for (int k = 1; k < 64 && static_cast<int>(script.size()) < scans; ++k)
-      script.push_back({1, {0, 0, 0, 0}, k, k, bit == 10 ? 0 : bit + 1, bit});
-  info.scan_info = script.data();
-  info.num_scans = static_cast<int>(script.size());
-  jpeg_start_compress(&info, TRUE);
-  std::vector<unsigned char> row(static_cast<std::size_t>(side), 77);
-  JSAMPROW rows[] = {row.data()};
-  while (info.next_scanline < info.image_height) jpeg_write_scanlines(&info, rows, 1);
-  jpeg_finish_compress(&info);
-  jpeg_destroy_compress(&info);
-  const auto* bytes = reinterpret_cast<const std::byte*>(out);
-  Encoded encoded(bytes, bytes + size);
-  std::free(out);
-  return encoded;
+  return encode_jpeg(flat_picture(side, side, 1, 77), {.quality = 75, .scans = scans});
 }
 
 TEST(Jpeg, many_scans_are_read_of_a_small_picture_and_refused_of_a_large_one) {

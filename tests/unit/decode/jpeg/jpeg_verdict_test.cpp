@@ -1,66 +1,21 @@
 // A JPEG is accepted where libjpeg decodes all of it without a warning, and nowhere else.
 #include <gtest/gtest.h>
-#include <jpeglib.h>
 
-#include <csetjmp>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
 
 #include "support/decode_region.h"
+#include "support/run_program.h"
 
 namespace penstock {
 namespace {
 
-struct Errors {
-  jpeg_error_mgr base;
-  std::jmp_buf escape;
-};
-
-[[noreturn]] void leave(j_common_ptr info) { std::longjmp(reinterpret_cast<Errors*>(info->err)->escape, 1); }
-void leave_on_warning(j_common_ptr info, int level) {
-  if (level < 0) leave(info);
-}
-
 // libjpeg alone, with its own Huffman decoder, from the first byte to the end marker.
-bool library_accepts(const Encoded& encoded, std::vector<unsigned char>& row) {
-  jpeg_decompress_struct info{};
-  Errors errors{};
-  info.err = jpeg_std_error(&errors.base);
-  errors.base.error_exit = leave;
-  errors.base.emit_message = leave_on_warning;
-  if (setjmp(errors.escape) != 0) {
-    jpeg_destroy_decompress(&info);
-    return false;
-  }
-  jpeg_create_decompress(&info);
-  jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(encoded.data()), encoded.size());
-  jpeg_read_header(&info, TRUE);
-  const bool is_ink = info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
-  info.out_color_space = is_ink ? JCS_CMYK : JCS_EXT_RGBX;
-  jpeg_start_decompress(&info);
-  row.resize(std::size_t{info.output_width} * 4);
-  while (info.output_scanline < info.output_height) {
-    JSAMPROW rows[] = {row.data()};
-    jpeg_read_scanlines(&info, rows, 1);
-  }
-  jpeg_finish_decompress(&info);
-  jpeg_destroy_decompress(&info);
-  return true;
-}
-
-Encoded read_whole(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
-  return {data, data + bytes.size()};
-}
+bool library_accepts(const Encoded& encoded) { return decode_by_libjpeg(encoded, {.four_bytes_per_pixel = true}); }
 
 std::vector<Encoded> pictures() {
   std::vector<Encoded> out;
   for (const char* name : {"baseline.jpg", "cmyk.jpg", "exif_3.jpg", "grey.jpg", "progressive.jpg"})
-    out.push_back(read_whole(std::filesystem::path(PENSTOCK_GOLDEN_DIR) / name));
+    out.push_back(golden_bytes(name));
   for (const JpegOptions& options :
        {JpegOptions{.restart_rows = 1}, JpegOptions{.horizontal = 1, .vertical = 1},
         JpegOptions{.arithmetic = true}, JpegOptions{.quality = 30}})
@@ -91,7 +46,6 @@ Encoded damaged(const Encoded& whole, std::mt19937& random) {
 TEST(JpegVerdict, damaged_files_are_accepted_where_libjpeg_does_not_warn_and_nowhere_else) {
   std::mt19937 random(21);
   ImageDecoder decoder(Limits{.image_pixels = 1 << 20});
-  std::vector<unsigned char> row;
   int accepted = 0, refused = 0, stricter = 0;
   for (const Encoded& whole : pictures()) {
     ASSERT_TRUE(decode_all(decoder, whole));
@@ -100,7 +54,7 @@ TEST(JpegVerdict, damaged_files_are_accepted_where_libjpeg_does_not_warn_and_now
       const auto header = decoder.open(bytes);
       if (!header && header.error().code == ErrorCode::kTooLarge) continue;
       const auto decoded = decode_all(decoder, bytes);
-      const bool is_accepted = library_accepts(bytes, row);
+      const bool is_accepted = library_accepts(bytes);
       (decoded ? accepted : refused) += 1;
       if (decoded) {
         ASSERT_TRUE(is_accepted) << "round " << round << " of a file of " << whole.size() << " bytes";
