@@ -59,7 +59,7 @@ void LoaderCore::adopt(const std::shared_ptr<Engine>& engine) {
                                                                : "encoded";
 }
 
-// Under `starting_`.
+// The caller holds `starting_`.
 Result<std::shared_ptr<Engine>> LoaderCore::current_engine() {
   LoaderOptions options;
   {
@@ -76,7 +76,7 @@ Result<std::shared_ptr<Engine>> LoaderCore::current_engine() {
   return engine;
 }
 
-// Under `starting_`: afterwards no worker is left.
+// The caller holds `starting_`. When this returns, no worker is left.
 void LoaderCore::retire_engine() {
   std::shared_ptr<Engine> engine;
   {
@@ -89,7 +89,7 @@ void LoaderCore::retire_engine() {
   workers_before_ += engine->scheduler.worker_stats();
   chunks_before_ = chunks_before_ + engine->chunk_stats();
   if (engine->cache) tiers_before_ = engine->cache->tiers();
-  engine->cache.reset();  // its memory goes back to the node, unless others use it
+  engine->cache.reset();  // its memory returns to the system, unless other loaders use it
   engine->options.cache.reset();
   engine->charge.reset();
   engine_.reset();
@@ -109,7 +109,7 @@ void LoaderCore::close() {
   options_.cache.reset();
 }
 
-// A worker that waits for its own loader waits for itself.
+// Fails on a worker thread of this loader, which would wait for itself.
 Status LoaderCore::check_not_inside_map(const char* what) const {
   const std::lock_guard lock(mutex_);
   if (!engine_ || !engine_->scheduler.runs_here()) return {};
@@ -129,7 +129,7 @@ Status LoaderCore::set_ranks(std::uint32_t rank, std::uint32_t world_size, std::
     options_.rank = rank;
     options_.world_size = world_size;
     options_.local_ranks = local_ranks;
-    // The order of a state that was loaded stays what it was.
+    // After load_state() the order stays that of the state.
     if (order_.lengths && !loaded_bucket_run_) order_.bucket_run = options_.batch_size * world_size;
     ended = end_all_epochs(
         fmt::format("this iterator began before its process became rank {} of {}, and would deliver samples "
@@ -208,7 +208,7 @@ Result<std::shared_ptr<EpochRecord>> LoaderCore::start_epoch() {
   return record;
 }
 
-// Books the end of an epoch, however it came.
+// Records the end of an epoch, for whatever reason it ended.
 LoaderCore::Ended LoaderCore::end_epoch(EpochRecord& record) {
   record.is_over = true;
   finished_.push_back(finished(record));
@@ -263,7 +263,7 @@ Result<Epoch::Next> LoaderCore::next(const std::shared_ptr<EpochRecord>& record,
       if (!record->is_over) end_epoch(*record);
       return Epoch::Next::kEnd;
     }
-    // A state taken after a failure leads back to the batch that failed.
+    // A state that is taken after a failure points at the batch that failed.
     last_ = record;
     is_moved_ = false;
     if (auto counted = count(*record, batch); !counted) {
@@ -276,7 +276,7 @@ Result<Epoch::Next> LoaderCore::next(const std::shared_ptr<EpochRecord>& record,
       if (record->stats.counts.batches == 1)
         record->stats.first_batch_seconds = seconds_between(record->began, now);
       if (totals_.batches == 1) first_batch_seconds_ = seconds_between(constructed_, now);
-      // The epoch is over when its last batch is handed over, so that a state taken now leads on.
+      // The epoch is complete when its last batch was handed over, so that a state taken now points at the next epoch.
       if (record->delivered == record->task.slice.batches())
         record->stats.seconds = seconds_between(record->began, now);
       const double seconds = seconds_between(now, Clock::now());
@@ -293,7 +293,7 @@ Result<Epoch::Next> LoaderCore::next(const std::shared_ptr<EpochRecord>& record,
   return std::unexpected(*record->ended_by);
 }
 
-// Books a finished batch; an error where the policy says so.
+// Counts a finished batch. Fails if the policy does not allow its errors.
 Status LoaderCore::count(EpochRecord& record, const FinishedBatch& batch) {
   Counts change;
   change.planned = batch.planned;
@@ -301,7 +301,7 @@ Status LoaderCore::count(EpochRecord& record, const FinishedBatch& batch) {
   for (const Error& error : batch.errors)
     if (errors_.size() < kErrorsListed) {
       errors_.push_back(error);
-      errors_.back().cause.reset();  // a traceback keeps all variables of the user's function alive
+      errors_.back().cause.reset();  // a Python traceback would keep all variables of the user's function alive
     }
   if (batch.failed) {
     change.failed = batch.planned;
@@ -338,7 +338,7 @@ Status LoaderCore::count(EpochRecord& record, const FinishedBatch& batch) {
   return status;
 }
 
-// ---- where the run stands
+// ---- position and state
 
 std::uint64_t LoaderCore::epoch_positions() const {
   if (order_.indices && order_.indices->empty()) return 0;
@@ -356,7 +356,7 @@ std::uint64_t LoaderCore::batches_per_epoch() const {
 
 void LoaderCore::set_epoch(std::uint64_t epoch) {
   const std::lock_guard lock(mutex_);
-  if (next_position_ > 0 && epoch == next_epoch_) return;  // a state of it was loaded
+  if (next_position_ > 0 && epoch == next_epoch_) return;  // a state within this epoch was loaded
   is_moved_ = true;
   next_epoch_ = epoch;
   next_position_ = 0;
@@ -384,7 +384,7 @@ Status LoaderCore::read_content() {
   return {};
 }
 
-// Where the next epoch begins, as the loader stands now.
+// Returns the state with which the next epoch would begin now.
 LoaderState LoaderCore::own_state() const {
   return {source_->fingerprint(), order_fingerprint(order_), list_fingerprint(order_),
           options_.seed,          next_epoch_,               next_position_,
@@ -410,7 +410,7 @@ Status LoaderCore::load_state(const LoaderState& state) {
   {
     const std::lock_guard lock(mutex_);
     PENSTOCK_CHECK(check_state(state, own_state()));
-    // The order stays what it was, also where batches or ranks are others now.
+    // The order is that of the state, even if the batch size or the number of ranks has changed.
     order_.bucket_run = state.bucket_run;
     loaded_bucket_run_ = state.bucket_run;
     ended = end_all_epochs(
@@ -426,7 +426,7 @@ Status LoaderCore::load_state(const LoaderState& state) {
   return {};
 }
 
-// ---- what it took
+// ---- statistics
 
 LoaderCore::FinishedEpoch LoaderCore::finished(const EpochRecord& record) {
   FinishedEpoch epoch{record.number, record.stats, record.run->spent};

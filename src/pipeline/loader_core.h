@@ -1,7 +1,7 @@
-// The books of a loader: which epoch comes next, which are under way, what was delivered and what it took.
+// The bookkeeping of a loader: which epoch comes next, which are in progress, what was delivered and how long it took.
 // The loader and its epochs share it.
 //
-// Thread-safe. Its mutex is never held while anything is waited for, made or read.
+// Thread-safe. `mutex_` is never held while this waits for a batch, makes an engine or reads data.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-// One epoch that was started. Guarded by the mutex of its LoaderCore, but for what is const.
+// One epoch that was started. The mutex of its LoaderCore guards everything that is not const.
 struct EpochRecord {
   EpochRecord(EpochTask task_, std::shared_ptr<Engine> engine_)
       : task(std::move(task_)),
@@ -23,15 +23,15 @@ struct EpochRecord {
   }
 
   const EpochTask task;
-  std::shared_ptr<Engine> engine;  // until it is over
+  std::shared_ptr<Engine> engine;  // nullptr when the epoch is over
   std::shared_ptr<RunningEpoch> run;
-  std::uint64_t number = 0;     // of all that were started
+  std::uint64_t number = 0;     // counts the epochs that this loader started
   std::uint64_t delivered = 0;  // batches
-  EpochStats stats;             // the times of workers come from the scheduler
+  EpochStats stats;             // without the times of workers, which the scheduler has
   StageStats deliver;
   Clock::time_point began = Clock::now();
   bool is_over = false;
-  std::optional<Error> ended_by;  // what next() answers from now on
+  std::optional<Error> ended_by;  // the error that next() returns from now on
 };
 
 class LoaderCore {
@@ -57,7 +57,7 @@ class LoaderCore {
   void close();
 
  private:
-  // Where an epoch came to its end, what is to be cancelled without the lock.
+  // An epoch that has ended. It must be cancelled without the lock.
   struct Ended {
     std::shared_ptr<Engine> engine;
     std::shared_ptr<RunningEpoch> run;
@@ -97,7 +97,7 @@ class LoaderCore {
   std::uint64_t next_epoch_ = 0, next_position_ = 0;
   std::optional<std::uint64_t> loaded_bucket_run_;
   std::uint64_t content_ = 0;  // 0: not read yet
-  // Of the state: the epoch that delivered last, unless another was set since.
+  // The epoch that state() describes: the one that delivered last.
   std::shared_ptr<EpochRecord> last_;
   bool is_moved_ = false;
 
@@ -108,11 +108,11 @@ class LoaderCore {
   StageStats deliver_;
   double first_batch_seconds_ = 0;
   std::vector<Error> errors_;
-  // Of engines that are gone.
+  // Statistics of earlier engines.
   WorkerStats workers_before_;
   ChunkStats chunks_before_;
   std::vector<TierState> tiers_before_;
-  // Of the last engine.
+  // Descriptions of the last engine.
   std::string cache_form_, tuning_;
   std::shared_ptr<Ledger> ledger_;
   std::uint64_t prefetch_ = 0;

@@ -1,5 +1,5 @@
-// One epoch under way, as the scheduler sees it: which of its batches are open, who works on them, and who
-// waits for them.
+// The scheduler's record of an epoch in progress: which of its batches are open, how many workers work on them, and
+// whether the consumer waits.
 #pragma once
 
 #include <condition_variable>
@@ -19,14 +19,15 @@
 
 namespace penstock {
 
-// What is to be done: one epoch, or what is left of one.
+// The work to do: one epoch, or the rest of one.
 struct EpochTask {
   std::uint64_t epoch = 0;
   std::shared_ptr<const EpochOrder> order;
   RankSlice slice;
 };
 
-// What workers spent on an epoch. Outlives it: they may be at work when it is given up. Thread-safe.
+// The time and bytes that workers spent on an epoch. It outlives the epoch, because workers may still be at work when
+// the epoch is given up. Thread-safe.
 class EpochSpending {
  public:
   void add(const WorkerStats& more) {
@@ -43,8 +44,8 @@ class EpochSpending {
   WorkerStats sum_;
 };
 
-// Guarded by the scheduler's mutex, but for the task, which never changes, and the reads and the interruption,
-// which are thread-safe and stay until no worker is at work on the epoch.
+// The scheduler's mutex guards this, with two exceptions: the task never changes, and the reads and the interruption
+// are thread-safe and exist until no worker is at work on the epoch.
 struct RunningEpoch {
   explicit RunningEpoch(EpochTask task_) : task(std::move(task_)), to_open(task.slice.batches()) {}
 
@@ -52,11 +53,11 @@ struct RunningEpoch {
   std::unique_ptr<EpochReads> reads;
   std::deque<std::shared_ptr<OpenBatch>> batches;  // in order of delivery
   std::uint64_t next_to_open = 0, to_open = 0;
-  unsigned workers = 0;       // claims and deferred samples that are under way
-  std::uint64_t asked_at = 0;  // since when somebody waits for its next batch; 0: nobody does
+  unsigned workers = 0;        // claims and deferred samples in progress
+  std::uint64_t asked_at = 0;  // when the consumer began to wait for the next batch; 0: it does not wait
   bool is_cancelled = false;
-  Interruption interruption{[] { return false; }};  // of workers, when the epoch is cancelled
-  std::stop_source revoked;  // of deferred samples; requested without the scheduler's mutex
+  Interruption interruption{[] { return false; }};  // interrupts workers when the epoch is cancelled
+  std::stop_source revoked;  // revokes deferred samples; requested without the scheduler's mutex
   bool is_out_of_memory = false;  // not one batch could be opened
   bool is_refused = false;        // other epochs hold the memory that its next batch needs
   const std::shared_ptr<EpochSpending> spent = std::make_shared<EpochSpending>();
@@ -67,7 +68,7 @@ struct RunningEpoch {
     interruption.request();
   }
   bool is_handed_out() const { return batches.empty() && next_to_open >= to_open; }
-  // Somebody waits for a batch that is not there yet.
+  // Whether the consumer waits for a batch that is not ready.
   bool is_waited_for() const { return asked_at > 0 && (batches.empty() || !batches.front()->is_ready()); }
 };
 

@@ -1,4 +1,4 @@
-// Decoded chunks that samples share, kept for as long as the known order needs them.
+// A cache of decoded chunks that samples share. The order of samples is known, so it evicts by next use.
 //
 // A worker that needs a chunk claims it. The first worker decodes it into memory of this cache; others find it there.
 // When memory is short, the chunk whose next use is farthest in the future is evicted first. Uses by samples in the
@@ -51,7 +51,7 @@ struct ChunkNeed {
   std::size_t bytes = 0;  // of the whole chunk, decoded
   // Bytes that would have to be decoded for this sample alone, without memory of the cache.
   std::size_t bytes_alone = kImpossible;
-  bool is_direct = false;  // and lies in the batch then, without a copy
+  bool is_direct = false;  // the chunk can be decoded straight into the batch, without a copy
 };
 
 class DecodedChunkCache {
@@ -120,13 +120,14 @@ class DecodedChunkCache {
 
  private:
   struct Memory {
-    MemoryBlock block;  // of large chunks
+    MemoryBlock block;  // memory of a large chunk
     std::unique_ptr<std::byte[]> heap;
     std::size_t size = 0;
     std::byte* data() const { return heap ? heap.get() : block.data(); }
   };
-  // Which of two chunks goes first: the one whose next use is farther off. A sample uses its chunks in their
-  // order, so of two that the same sample uses next it is the last. Of those without a use, the one unused longest.
+  // Orders chunks for eviction. The chunk whose next use is farthest in the future comes first. A sample uses its
+  // chunks in their order, so if the same sample uses two of them next, the later one comes first. Among chunks without
+  // a planned use, the one that was unused longest comes first.
   struct Rank {
     std::uint64_t next_use, last_use;
     ChunkId chunk;
@@ -146,11 +147,11 @@ class DecodedChunkCache {
 
   enum class Evict : std::uint8_t { kLaterOnes, kAny };
   enum class Room : std::uint8_t { kYes, kNo, kHandOn };
-  // kHandOn: there is once `victim` has gone.
+  // kHandOn: there will be enough once `victim` was copied to the samples that need it and evicted.
   Room make_room(std::size_t bytes, Evict evict, std::uint64_t next_use, ChunkId& victim);
   void remove(std::unordered_map<ChunkId, Entry>::iterator entry);
-  // kAlone: nobody hands it over.
   ChunkClaim leave(const ChunkId& victim);
+  // Whether another worker has copied the chunk to the sample (kThere), is copying it (kBusy), or neither (kAlone).
   ChunkClaim::Kind handed(const SampleUse& sample, const ChunkId& chunk) const;
   void close_one(std::unique_lock<std::mutex>& lock, const SampleUse& sample);
   void rank_open_anew();
@@ -166,16 +167,16 @@ class DecodedChunkCache {
   std::condition_variable changed_;
   ChunkUses uses_;
   std::unordered_map<ChunkId, Entry> entries_;
-  std::set<Rank> ranks_;  // of entries that are ready and that nobody holds
+  std::set<Rank> ranks_;  // entries that are ready and that no worker holds
   std::unordered_map<ChunkId, Error> failed_;
   std::unordered_map<SampleUse, OpenSamplePtr> open_;
-  // Memory of chunks that went, to be used again: fresh pages cost more than decoding some chunks.
+  // Memory of evicted chunks, used again because fresh pages cost more than decoding some chunks.
   std::multimap<std::size_t, Memory> spare_;
   std::uint64_t held_bytes_ = 0;      // entries and spare
-  std::uint64_t decoding_bytes_ = 0;  // of entries that are not ready; never of the loan
+  std::uint64_t decoding_bytes_ = 0;  // entries that are not ready; they never use the loan
   std::uint64_t loan_;                // what is left of it
   std::uint64_t now_ = 0, changes_ = 0;
-  bool is_memory_wanted_ = false;  // a claim was refused for lack of it
+  bool is_memory_wanted_ = false;  // a claim was refused for lack of memory
   std::uint64_t walks_ = 0, latest_due_ = 0;  // of the samples that are made
 };
 

@@ -13,7 +13,7 @@ namespace penstock {
 struct OpenSample {
   // Both are set before other workers see the sample, and are constant from then on.
   SampleBoxes boxes;
-  AreaMemory memory;  // for fields that need more than copying, where no worker has begun with the sample
+  AreaMemory memory;  // for fields that need more than copying, if no worker has begun with the sample
 
   // Guarded by the mutex of the DecodedChunkCache.
   std::vector<ChunkId> arrived;  // copied by other workers
