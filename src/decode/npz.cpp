@@ -244,12 +244,12 @@ Status inflate_exactly(ConstBytes packed, MutableBytes out) {
   int answer = Z_OK;
   while (answer == Z_OK && !Interruption::is_requested()) {
     const auto in = static_cast<uInt>(std::min(in_left, kMaxAtOnce));
-    const auto room = static_cast<uInt>(std::min(out_left, kMaxAtOnce));
+    const auto available = static_cast<uInt>(std::min(out_left, kMaxAtOnce));
     stream.avail_in = in;
-    stream.avail_out = room;
+    stream.avail_out = available;
     answer = inflate(&stream, Z_NO_FLUSH);  // Z_BUF_ERROR means no progress
     in_left -= in - stream.avail_in;
-    out_left -= room - stream.avail_out;
+    out_left -= available - stream.avail_out;
   }
   inflateEnd(&stream);
   if (answer == Z_OK) return fail(ErrorCode::kStopped, "npz: stopped while inflating");

@@ -1,4 +1,4 @@
-// Which store reads what a user names: a path, or a URL.
+// Chooses the store for a path or a URL that a user names.
 //
 // This is the only place that knows the kinds of stores. To add one (S3, say), implement Store, add its scheme to
 // make_store_for(), and add the store to tests/conformance/store_test.cpp.

@@ -23,7 +23,7 @@
 
 namespace penstock {
 
-// Where a published entry lies: `length` bytes from `offset` of the area beside the table.
+// The location of a published entry: `length` bytes from `offset` of the area beside the table.
 struct EntryLocation {
   std::uint64_t slot = 0, offset = 0, length = 0;
   std::uint32_t crc = 0;
