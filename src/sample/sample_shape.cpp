@@ -101,7 +101,7 @@ Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& opti
     if (field.field.kind >= FieldKind::kText) {
       field.placement = Placement::kText;
       field.field.form = BatchForm::kTexts;
-      shape.variable_bytes += kBytesOfAText;
+      shape.variable_bytes += kMinTextBytes;
     } else {
       field.field.spec = *specs[i];
       field.field.is_time = holds_times(plan, plan.fields[i]) && specs[i]->dtype == DType::kInt64;
