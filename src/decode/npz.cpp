@@ -296,7 +296,7 @@ Result<std::vector<NpzMember>> list_npz(ConstBytes file, const Limits& limits, c
 
 Status unpack_npz(const NpzMember& member, MutableBytes out) {
   if (out.size() != member.size_bytes)
-    return fail(ErrorCode::kInvalidArgument, "npz: not room for just the member");
+    return fail(ErrorCode::kInvalidArgument, "npz: the output does not have the size of the decoded member");
   if (!member.deflated)
     std::ranges::copy(member.stored, out.begin());
   else

@@ -235,7 +235,7 @@ JoinedRead ReadAhead::next_joined(std::size_t limit) const {
 
 Result<std::shared_ptr<ReadAhead::Memory>> ReadAhead::allocate(std::size_t bytes) {
   if (held_bytes_.load() + bytes > capacity_ || !area_->try_reserve(bytes))
-    return fail(ErrorCode::kNoMemory, "no room to read ahead");
+    return fail(ErrorCode::kNoMemory, "no memory left to read ahead");
   held_bytes_.fetch_add(bytes);
   return std::make_shared<Memory>(*this, bytes);
 }
@@ -372,7 +372,7 @@ Result<ObjectBytes> ReadAhead::read(const Store& store, const ObjectRead& read, 
     const std::lock_guard lock(mutex_);
     stop = stop_.get_token();
     if (!stop_.stop_possible())
-      return fail(ErrorCode::kStopped, "reading was broken off",
+      return fail(ErrorCode::kStopped, "reading was cancelled",
                   {read.key, static_cast<std::int64_t>(read.range.offset), -1, -1});
   }
   store.start_read(read, allocate, stop, [answer](Result<ObjectBytes> result) {

@@ -96,8 +96,8 @@ Result<std::unique_ptr<SampleCache>> set_up_cache(const SamplePlan& plan, const 
   if (options.cache_form == CacheForm::kDecoded && has_fast_decode(plan))
     return fail(
         ErrorCode::kInvalidArgument,
-        "cache_form=\"decoded\" keeps whole pictures, of which fast_decode makes other pixels; give one "
-        "of them up");
+        "cache_form=\"decoded\" caches whole images, and fast_decode makes other pixels from them; use only "
+        "one of the two");
   const auto cache = std::static_pointer_cast<TieredCache>(options.cache);
   const CacheOptions& sizes = cache->options();
   const auto measured = measure(plan, memory, threads, shared);

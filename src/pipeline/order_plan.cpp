@@ -45,7 +45,7 @@ Result<std::vector<std::uint64_t>> lengths_of(const Source& source, const Loader
         return fail(
             ErrorCode::kInvalidArgument,
             fmt::format(
-                "bucket_by=\"{}\": how long these files are is not known before they are read; give a "
+                "bucket_by=\"{}\": the lengths of these files are not known before they are read; give a "
                 "column of numbers, or a list",
                 options.bucket_by));
       lengths[sample] = extent->length;
