@@ -1,4 +1,4 @@
-// What penstock inspect finds out about a source: classes, shapes, sizes and errors.
+// The findings of penstock inspect about a source: classes, shapes, sizes and errors.
 #pragma once
 
 #include <cstdint>

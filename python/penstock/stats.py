@@ -130,7 +130,7 @@ class ErrorRecord(TypedDict):
     code: str
     """A short name, such as "truncated" or "changed"."""
     message: str
-    """What happened."""
+    """A description of the error."""
     uri: str | None
     """The file or URL."""
     offset: int | None
@@ -218,7 +218,7 @@ class RankStats(TypedDict):
     local_ranks: int
     """The number of ranks on this machine."""
     found_by: str
-    """Where the ranks come from, for example "given", "torch.distributed" or "none"."""
+    """The origin of these numbers, for example "given", "torch.distributed" or "none"."""
 
 
 class EpochStats(Counts):

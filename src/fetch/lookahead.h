@@ -27,7 +27,7 @@ namespace penstock {
 class SampleCache;
 struct BatchContents;
 
-// How much memory decoded chunks and reads ahead may use, and how many samples are planned ahead.
+// The memory for decoded chunks and reads ahead, and the number of samples that are planned ahead.
 struct LookaheadPlan {
   std::uint64_t decoded_chunk_bytes = 0;
   std::uint64_t loan_bytes = 0;   // more memory for decoded chunks, lent while no worker needs it for decoding

@@ -26,7 +26,7 @@
 
 namespace penstock {
 
-// How many shards are open at one time, and the memory that this takes.
+// The number of shards that are open at one time, and the memory that they take.
 struct StreamPlan {
   std::uint64_t block_bytes = 0, decoder_bytes = 0;
   std::uint64_t prefetch = 0;  // batches ahead for which this suffices

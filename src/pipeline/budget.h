@@ -1,4 +1,4 @@
-// How the memory budget is divided before anything is allocated.
+// Divides the memory budget before anything is allocated.
 #pragma once
 
 #include <cstdint>

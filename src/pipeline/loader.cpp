@@ -167,7 +167,7 @@ Status check_chunks_of_sample(const SamplePlan& plan, std::uint64_t memory, unsi
               {source.uri(), -1, -1, -1});
 }
 
-// What the memory= of a loader is divided for. The cache's part is not included.
+// The users of a loader's memory=, among which it is divided. The cache's part is not included.
 struct MemoryUse {
   const SamplePlan& plan;
   const LoaderOptions& options;

@@ -1,4 +1,4 @@
-// What a store lists: the objects and folders right below a key.
+// An entry of a listing: an object or a folder directly below a key.
 #pragma once
 
 #include <compare>

@@ -1,4 +1,4 @@
-"""How images are decoded."""
+"""Decode: settings of the decoding of images."""
 
 import dataclasses
 

@@ -40,7 +40,7 @@ struct ScratchBudget {
   std::mutex pot;
   // The budget for decoding shared chunks. nullptr: chunks are decoded within this budget, by one worker.
   ScratchBudget* chunks = nullptr;
-  // Where the buffers come from. Set it before the first Scratch is made.
+  // Allocates the buffers. Set it before the first Scratch is made.
   std::shared_ptr<Allocator> allocator = page_allocator();
 };
 

@@ -44,7 +44,7 @@ struct ChunkClaim {
   ChunkId chunk{};
 };
 
-// What a sample needs of a chunk.
+// The part of a chunk that a sample needs.
 struct ChunkNeed {
   static constexpr std::size_t kImpossible = SIZE_MAX;
 

@@ -36,7 +36,7 @@ class SampleCache {
   bool keeps_decoded_chunks() const { return form_ == CacheForm::kDecoded; }
   CacheForm form() const { return form_; }
 
-  // What an entry is made from. It must be built before the object is read.
+  // The origin of an entry. It must be built before the object is read.
   struct Subject {
     EntryKey key;
     const Store& store;

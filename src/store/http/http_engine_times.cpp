@@ -1,4 +1,4 @@
-// What an HTTP store does as time passes: it notices stalls, sends hedges, and gives up.
+// The part of an HTTP store that watches the time: it notices stalls, sends hedges, and gives up.
 #ifdef PENSTOCK_WITH_CURL
 #include <fmt/format.h>
 
