@@ -14,15 +14,7 @@ from .checks import dtype_name as dtype_name
 from .colour import ColorJitter, RandomErasing
 from .decode import Decode
 from .derive import Derive
-from .geometry import (
-    CenterCrop,
-    Pad,
-    RandomCrop,
-    RandomHorizontalFlip,
-    RandomResizedCrop,
-    RandomVerticalFlip,
-    Resize,
-)
+from .geometry import CenterCrop, Pad, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, Resize
 from .map import Map
 from .steps import engine_steps as engine_steps
 from .steps import is_transform as is_transform
@@ -37,5 +29,5 @@ __all__ = ["CenterCrop", "Cast", "ColorJitter", "Decode", "Derive", "Map", "Norm
            "RandomVerticalFlip", "Resize"]
 
 # Pickles and help() name a class by its module. With this name, classes can move between the files of this package.
-for _name in __all__:
+for _name in ("Transform", *__all__):
     globals()[_name].__module__ = __name__

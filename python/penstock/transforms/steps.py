@@ -5,15 +5,7 @@ from typing import Any
 
 from .base import Transform
 from .colour import ColorJitter, RandomErasing
-from .geometry import (
-    CenterCrop,
-    Pad,
-    RandomCrop,
-    RandomHorizontalFlip,
-    RandomResizedCrop,
-    RandomVerticalFlip,
-    Resize,
-)
+from .geometry import CenterCrop, Pad, RandomCrop, RandomHorizontalFlip, RandomResizedCrop, RandomVerticalFlip, Resize
 from .map import Map
 from .volumes import RandomFlip3D, RandomRot90
 
