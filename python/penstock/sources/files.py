@@ -82,7 +82,7 @@ def Npy(path: Paths, *, keep_index: bool = True, headers: Headers = None) -> Sou
 
     Raises:
         NotFoundError: There is no such file.
-        Error: A file is damaged, or holds Python objects.
+        Error: The file is damaged, or holds Python objects. Files of a list are checked when they are read.
 
     Example:
         >>> ps.Loader(ps.Npy("frames/*.npy"), batch_size=32)

@@ -35,7 +35,7 @@ def Manifest(path: Path, *, root: Path | None = None, kinds: Mapping[str, str] |
     Raises:
         NotFoundError: There is no such table.
         UsageError: There is no such column.
-        Error: The table is damaged. The message names the line.
+        Error: The table is damaged. ``offset`` and ``sample`` say where.
 
     Example:
         >>> ps.Manifest("train.csv", image="path", label="class")
