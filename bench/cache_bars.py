@@ -73,7 +73,7 @@ def disk(medians):
     yield largest_off("Disk tier: hit ratio of a second run's first epoch, against c",
                       {case.removeprefix("penstock, "): value(case, "off") for case in cases}, 0.01)
     for kind in ("warm", "cold"):
-        yield at_least(f"Disk tier, {kind}: bytes a second, against sequential `pread`",
+        yield at_least(f"Disk tier, {kind}: bytes per second, against sequential `pread`",
                        value(cache_disk.SERVING, f"{kind}_of_pread"), 0.8)
 
 

@@ -176,8 +176,8 @@ def page(columns, missing, versions, sweep):
     silent = [sum(said.startswith("**") or "wrong bytes" in said for outcomes in results.values() for said in outcomes)
               for _, results in columns]
     lines.append("| **silent or wrong, of all** | " + " | ".join(f"{s} of {t}" for s, t in zip(silent, total)) + " |")
-    lines += ["", "Where a format has no checksum, nobody can notice a flipped bit in the data of a member. Penstock",
-              "notices it in PNG and NPZ members, which carry checksums of their own."]
+    lines += ["", "If a format has no checksum, no reader can detect a flipped bit in the data of a member. Penstock",
+              "detects it in PNG and NPZ members, because these formats have checksums."]
     for column, why in missing:
         lines.append(f"\nLeft out: {column.title} ({why}).")
     if sweep:

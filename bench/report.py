@@ -23,8 +23,8 @@ INTRODUCTION = """# Benchmarks
 Every case runs in a process of its own, in rounds whose order is shuffled, with the files in the page cache
 unless a section says otherwise; tables give the median (min-max, number of rounds). Ratios are Penstock's median
 against the other's: above 1 means that Penstock is faster. Machines are noisy: compare ratios, not rates.
-*Hand-written* rows are no loaders that one can install but the code that a patient user would write for exactly this
-data.
+*Hand-written* rows are not loaders that one can install: they are the code that a patient user would write for
+exactly this data.
 """
 
 

@@ -1,4 +1,4 @@
-// The machine and the library versions of a measurement, which is of little use without them.
+// Describes the machine and the library versions, which a reader of a measurement needs to know.
 #pragma once
 
 #include <nlohmann/json.hpp>

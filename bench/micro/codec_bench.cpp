@@ -57,7 +57,7 @@ void decode_blosc_chunk(benchmark::State& state) {
     benchmark::DoNotOptimize(out.data());
   };
   for (auto _ : state) {
-    // Who comes second finds the frame in the cache.
+    // The one that comes second finds the frame in the cache, so they take turns.
     const bool chain_first = by_chain.size() % 2 == 0;
     if (chain_first) by_chain.push_back(seconds(use_chain));
     by_library.push_back(seconds(use_library));

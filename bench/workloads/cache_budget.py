@@ -71,7 +71,7 @@ WORKLOAD = Workload(
     "The plain bilinear JPEG pipeline with memory= a third of the decoded data (2.3 GB), 256 MiB of it for batches "
     f"and scratch and the rest for the cache; the process is in a memory cgroup of memory= and {SPARE_BYTES / MB:g} MB "
     f"(without a column of the cgroup: none could be made, and PSS was only watched). {PAIRS} new loaders with a cache "
-    f"and as many without (256 MiB as well) by turns in one process, {EPOCHS} epochs each: the first, which fills the "
+    f"and as many without (256 MiB as well) alternately in one process, {EPOCHS} epochs each: the first, which fills the "
     "cache, with construction, and the median of the later ones. The cgroup's peak counts the pages of files too.",
     [Case("penstock", "penstock_cached")],
     [Column("limit_mb", "limit, MB", higher_is_better=False),

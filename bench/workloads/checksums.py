@@ -1,4 +1,4 @@
-"""What verifying TFRecord's checksums costs: epochs with and without, by turns, in one process."""
+"""The cost of verifying TFRecord's checksums: epochs with and without, alternately, in one process."""
 import statistics
 import time
 
@@ -31,7 +31,7 @@ def measure(peer, source, **options):
 
 WORKLOAD = Workload(
     "crc", "Cost of TFRecord's checksums",
-    f"The TFRecord shards, checksums verified (the default) and not (`verify=False`), {PAIRS} epochs each by turns in "
+    f"The TFRecord shards, checksums verified (the default) and not (`verify=False`), {PAIRS} epochs each alternately in "
     "one process after one unmeasured epoch each; cost: the median over the pairs.",
     [Case("penstock, images", "penstock_tfrecord", {"source": "images", "antialias": False}),
      Case("penstock, bytes as stored", "penstock_tfrecord", {"source": "stored_bytes"})],

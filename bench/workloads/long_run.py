@@ -37,7 +37,7 @@ def measure(peer):
 
 WORKLOAD = Workload(
     "w3long", "A long run",
-    f"{BATCHES} batches of {BATCH} samples of v2_c16, epoch after epoch: ms a batch of batches {LATE[0]}-{LATE[1]} "
+    f"{BATCHES} batches of {BATCH} samples of v2_c16, epoch after epoch: ms per batch of batches {LATE[0]}-{LATE[1]} "
     f"against batches {EARLY[0]}-{EARLY[1]}.",
     [Case("penstock", "penstock_zarr"), Case("TensorStore", "tensorstore_index"), Case("dask", "dask_array")],
     [Column("late_ms", "ms, late", higher_is_better=False, digits=1),

@@ -70,7 +70,7 @@ PATCHES = Workload(
 
 CHUNKS = Workload(
     "w3same", "Zarr chunks of many samples with the same draws",
-    "The arrays of the section above, two threads, 256 MiB for what each keeps, samples a second after the first "
+    "The arrays of the section above, two threads, 256 MiB for what each keeps, samples per second after the first "
     f"{large_chunks.SETTLE_BATCHES} batches. " + TEXT,
     [case for store in zarr_stores.LARGE_CHUNKS
      for case in pairs("penstock_zarr", "tensorstore_cached", store=store)],

@@ -61,14 +61,14 @@ def cases():
 
 WORKLOAD = Workload(
     "w4", "Patches of a volume",
-    "Random patches of 72x136x136 as float32 from a volume of uint8 512x1024x1024, two threads or workers, ms a patch "
+    "Random patches of 72x136x136 as float32 from a volume of uint8 512x1024x1024, two threads or workers, ms per patch "
     "after some to fill caches. Zarr v2 in chunks of 128x128x128: Blosc zstd (1.25 to 1) unless the row says lz4 "
     "(which cannot compress this noise); npy: one raw file. Penstock has memory=256MiB, TensorStore a cache as large; "
     "\"all cached\": 2 GiB, more than the volume. Penstock's draws are clustered: it visits region by region, so that "
     "neighbours share chunks; all others draw uniformly, so these ratios hold for the two samplers and not for the "
     "readers. The section below has the same draws for both. Memory: peak PSS of the process and its workers, imports included.",
     list(cases()),
-    [Column("patch_ms", "ms a patch", higher_is_better=False, digits=2),
+    [Column("patch_ms", "ms per patch", higher_is_better=False, digits=2),
      Column("first_batch_ms", "first batch, ms", higher_is_better=False),
      Column("peak_pss_mb", "peak memory (PSS), MB", higher_is_better=False)],
     measure, group_by="batch", samples_memory=True)

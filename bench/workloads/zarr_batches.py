@@ -36,7 +36,7 @@ def cases():
 
 WORKLOAD = Workload(
     "w3", "Zarr batches",
-    "480 samples of float32 16x181x360 (4.2 MB each), ms a batch, two threads or workers. Zarr v2 is compressed by "
+    "480 samples of float32 16x181x360 (4.2 MB each), ms per batch, two threads or workers. Zarr v2 is compressed by "
     "Blosc (lz4, shuffle), v3 by Zstandard 1; a chunk holds a whole sample (c16) or one of its 16 channels (c1), "
     "shards hold 16 samples of such channels. Penstock and torch: the mean over shuffled epochs, the first quarter of "
     "each left out. The others are asked for random samples, batch after batch; their "

@@ -58,10 +58,11 @@ def cases():
 WORKLOAD = Workload(
     "w3http", "Zarr over HTTP",
     f"The samples of the section above, batch {BATCH}, from a server of this machine that waits 30 ms before each "
-    "answer and sends 20 MB/s over each connection; so many requests on their way at once. Penstock: a whole shuffled "
-    "epoch, from asking for its first batch, with memory=1GiB. The others: the median batch, as they do not read "
-    "ahead. Ideal: every chunk is one request and all requests are always on their way; it knows no decoding and no "
-    "server that has to share the machine, but whoever merges or splits requests can beat it.",
+    "answer and sends 20 MB/s over each connection; the heading says how many requests are in flight at once. "
+    "Penstock: a whole shuffled epoch, from asking for its first batch, with memory=1GiB. The others: the median "
+    "batch, as they do not read ahead. Ideal: every chunk is one request and all requests are always in flight; it "
+    "includes neither decoding nor a server that shares the machine, but a reader that merges or splits requests can "
+    "beat it.",
     list(cases()),
     [Column("samples_per_second", "samples/s"), Column("of_ideal", "of ideal", digits=2)],
     measure, group_by=("store", "requests"))

@@ -1,7 +1,22 @@
 // Sources of large arrays: Zarr hierarchies and patches of volumes.
 //
-// The open functions may be called from any thread. They return an immutable, thread-safe source, or an error that names
-// the file or the option.
+// The open functions may be called from any thread. They return an immutable, thread-safe source that the caller
+// shares, or an error that names the file or the option.
+//
+//   ZarrOptions zarr;
+//   zarr.variables = {"t2m", "msl"};
+//   zarr.sample_dim = "time";
+//   zarr.history = {-1, 0};
+//   zarr.horizon = {1};
+//   auto weather = open_zarr("era5.zarr", zarr);
+//   if (!weather) return report(weather.error());
+//
+//   PatchOptions patches;
+//   patches.size = {64, 64, 64};
+//   patches.per_epoch = 10'000;
+//   patches.labels = {"labels.npy"};
+//   auto volume = open_patches({"image.npy"}, patches);
+//   if (!volume) return report(volume.error());
 #pragma once
 
 #include <functional>
@@ -57,7 +72,7 @@ enum class MissingChunk : std::uint8_t {
 };
 
 struct ZarrOptions {
-  std::vector<std::string> variables;             // empty: the array, or all with the sample dimension
+  std::vector<std::string> variables;             // empty: the array, or all arrays that have the sample dimension
   std::variant<std::string, int> sample_dim = 0;  // its name, or its axis
   // Steps of the sample dimension, relative to that of the sample, which become its fields. If both are empty, a
   // sample has its own step only. {-1, 0} and {1, 2, 3} mean the previous and the current step, and the next three.
@@ -77,14 +92,14 @@ struct ZarrOptions {
   std::uint64_t memory_bytes = 0;    // as in OpenOptions
 };
 
-// Opens a Zarr array or group (version 2 or 3), local or over HTTP. Each variable (or the stack of all) is one field, or
-// two fields if there are a history and a horizon ("t2m_history", "t2m_horizon").
+// Opens a Zarr array or group (version 2 or 3), local or over HTTP. Each variable (or the stack of all) is one field,
+// or two fields if there are a history and a horizon ("t2m_history", "t2m_horizon").
 Result<SourcePtr> open_zarr(const std::string& uri, const ZarrOptions& options = {});
 
 // Opens several stores as one source. Each uri, like the single one above, may be a glob or brace pattern
 // ("era5-{2015..2019}.zarr"). Stores with the same variables are joined along the sample dimension, in the order given;
-// windows may extend across stores. Stores with different variables of the same samples are put side by side. Each store
-// has its own coding. Fails with an error that names two stores if they cannot be joined.
+// windows may extend across stores. Stores with different variables of the same samples are put side by side. Each
+// store has its own coding. Fails with an error that names two stores if they cannot be joined.
 Result<SourcePtr> open_zarr(const std::vector<std::string>& uris, const ZarrOptions& options = {});
 
 // A part of an axis, from `begin` to before `end`. Negative numbers count from the end, as in Python.
@@ -124,13 +139,15 @@ struct PatchOptions {
   double nan_value = 0;
   std::vector<PageAxis> axes;  // of the pages of TIFF images; empty: from their metadata
   MissingChunk missing = MissingChunk::kFillIfGone;
-  std::function<bool(std::uint64_t)> progress;  // called while labels and masks are read; returning false stops
-  std::vector<std::string> headers;             // as in OpenOptions
-  std::uint64_t memory_bytes = 0;               // as in OpenOptions
+  // Called now and then, on one thread at a time, while labels and masks are read. Opening stops with kStopped when it
+  // returns false.
+  std::function<bool(std::uint64_t)> progress;
+  std::vector<std::string> headers;  // as in OpenOptions
+  std::uint64_t memory_bytes = 0;    // as in OpenOptions
 };
 
-// Opens volumes (Zarr arrays, .npy files, TIFF stacks) as a source of patches. Its fields are image, label (if there are
-// labels), position and volume.
+// Opens volumes (Zarr arrays, .npy files, TIFF stacks) as a source of patches. Its fields are image, label (if there
+// are labels), position and volume.
 Result<SourcePtr> open_patches(const std::vector<std::string>& volumes, const PatchOptions& options);
 
 }  // namespace penstock

@@ -1,5 +1,5 @@
-// The cache keeps samples between epochs, in memory that the processes of a node share and optionally on
-// disk.
+// A cache for the samples of loaders, which lasts between epochs: in memory that the processes of a node share, on
+// disk, or both.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct CacheOptions {
   std::function<void(const std::string&)> warn;  // receives warnings, from any thread; may be empty
 };
 
-// A snapshot of one tier.
+// A snapshot of one tier. A plain value.
 struct TierState {
   std::string name;  // "ram", "disk"
   std::uint64_t capacity_bytes = 0, used_bytes = 0, entries = 0;
@@ -50,12 +50,16 @@ struct TierState {
 // every sample once, so no policy can hit more often than cache size / data size, and eviction would only
 // cost work (docs/decisions has the proof).
 //
-// Thread-safe. Several loaders may share one Cache at the same time; the shared_ptr in LoaderOptions keeps it
-// alive as long as they need it. Its memory is freed with the last process that uses it; the folder on disk
-// stays. open() fails with kInvalidArgument if the options make no sense. A tier that is full or failing is
-// not an error: lookups miss, `warn` is told why, and tiers() shows it.
+// Thread-safe. Several loaders may share one Cache at the same time; the shared_ptr in LoaderOptions keeps it alive as
+// long as they need it. The shared memory is freed when the last process that uses it ends; the folder on disk remains.
+// open() fails with kInvalidArgument if the options are not valid. A tier that is full or failing is not an error:
+// lookups miss, `warn` receives the reason, and tiers() shows the state.
 //
-//   auto cache = Cache::open({.ram_bytes = 8ull << 30, .disk_folder = "/scratch/cache", .disk_bytes = 200ull << 30});
+//   CacheOptions sizes;
+//   sizes.ram_bytes = 8ull << 30;
+//   sizes.disk_folder = "/scratch/cache";
+//   sizes.disk_bytes = 200ull << 30;
+//   auto cache = Cache::open(sizes);
 //   if (!cache) return report(cache.error());
 //   options.cache = *cache;
 class Cache {
@@ -68,11 +72,14 @@ class Cache {
   virtual std::vector<TierState> tiers() const = 0;
 };
 
-// Describes a cache folder on disk, for people who look at it from outside.
+// Describes a cache folder on disk, for people and tools that do not use the cache. A plain value.
+//
+//   if (auto found = describe_disk_cache("/scratch/cache"); found && !found->is_in_use)
+//     if (auto removed = remove_disk_cache(found->folder); !removed) return report(removed.error());
 struct DiskCache {
   std::string folder;
   bool is_readable = false;  // false: another version of Penstock wrote it, or it is damaged
-  bool is_in_use = false;    // by a process that runs now
+  bool is_in_use = false;    // a running process uses it
   std::uint64_t capacity_bytes = 0, used_bytes = 0, entries = 0;
   std::uint64_t bytes_on_disk = 0;
   std::int64_t modified_ns = 0;

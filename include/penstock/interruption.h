@@ -19,8 +19,9 @@
 
 namespace penstock {
 
-// The caller owns it, and it must outlive every Scope that names it. Any thread may call request(); a request
-// cannot be withdrawn.
+// The caller owns it, and it must outlive every Scope that names it. Any thread may call request(); a request cannot be
+// withdrawn. Several threads may have Scopes of the same Interruption at the same time, but `asks` may be set in only
+// one of them, because the function that is asked is called without a lock.
 class Interruption {
   struct Slot {
     Interruption* interruption = nullptr;

@@ -27,13 +27,18 @@ enum class ShuffleMode : std::uint8_t { kOff, kAuto, kFull, kWindow };
 // The policy for bad samples: end the epoch with an error, leave the sample out, or deliver another one
 // instead.
 enum class OnError : std::uint8_t { kRaise, kSkip, kReplace };
-// What becomes of fields whose shape varies between samples. kStack: a sample of another shape is an error.
-// kPad: samples are padded to the largest of the batch. kList: each sample is delivered as an array of its
-// own. Fields of one shape are always stacked.
+// How fields are delivered whose shape varies between samples. kStack: a sample of another shape is an error. kPad:
+// samples are padded to the largest shape in the batch. kList: each sample is delivered as a separate array. Fields
+// whose samples all have one shape are always stacked.
 enum class Collate : std::uint8_t { kStack, kPad, kList };
 enum class BatchLayout : std::uint8_t { kNchw, kNhwc };
 
-// A plain value. The zero of a number means that the loader chooses.
+// The options of a loader: a plain value. For a number, 0 means that the loader chooses it.
+//
+//   LoaderOptions options;
+//   options.batch_size = 64;
+//   options.shuffle = ShuffleMode::kAuto;
+//   options.transforms = {{"image", {RandomResizedCrop{224, 224}, RandomHorizontalFlip{}}, ""}};
 struct LoaderOptions {
   std::uint64_t batch_size = 1;                // samples per batch and rank
   std::vector<std::string> fields;             // delivered fields; empty: those of the source, then derived ones
@@ -82,7 +87,7 @@ enum class BatchForm : std::uint8_t {
   kList,   // one array per sample, each with its own shape
 };
 
-// One field of a batch. The arrays lie in the memory that Batch::memory keeps alive.
+// One field of a batch. Its arrays are in the memory that Batch::memory keeps alive.
 struct BatchField {
   std::string name;
   FieldKind kind = FieldKind::kArray;
@@ -99,8 +104,11 @@ struct BatchField {
   std::vector<Item> items;  // kList only
 };
 
-// A batch belongs to the caller that received it. Its memory returns to the loader when the last copy of
-// `memory` is destroyed, which may happen after the loader was destroyed and in any thread.
+// A batch belongs to the caller that received it. Its memory returns to the loader when the last copy of `memory` is
+// destroyed. That may happen on any thread, also after the loader was destroyed.
+//
+//   for (const BatchField& field : batch.fields)
+//     if (field.form == BatchForm::kArray) copy_to_device(field.name, field.spec, field.data);
 struct Batch {
   std::vector<BatchField> fields;
   std::shared_ptr<void> memory;
@@ -110,6 +118,10 @@ struct Batch {
 // The position of a training run, for checkpoints. Any loader with the same data, seed and order continues
 // from here, on any number of ranks and threads. A plain value; all members are numbers, so that it can be
 // stored in any format.
+//
+//   const LoaderState saved = (*loader)->state();
+//   // In the next run, before start_epoch():
+//   if (auto loaded = (*loader)->load_state(saved); !loaded) return report(loaded.error());
 struct LoaderState {
   std::uint64_t fingerprint = 0;  // hash of the keys and sizes of the data
   std::uint64_t order = 0;        // hash of the options that determine the order
@@ -203,7 +215,7 @@ class Loader {
   // error.
   virtual Status load_state(const LoaderState& state) = 0;
   virtual LoaderStats stats() const = 0;
-  // The type and shape of one sample of each field, in batch order.
+  // Returns the type and shape of one sample of each field, in the order of the batch.
   virtual std::vector<BatchField> sample_fields() const = 0;
   virtual const Source& source() const = 0;
   // Stops the workers; delivered batches stay valid. Neither close() nor the destructor may run on a worker

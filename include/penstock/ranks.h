@@ -1,4 +1,9 @@
 // Finds out which part of a parallel job this process is.
+//
+//   const RankInfo ranks = ranks_from_environment();
+//   options.rank = ranks.rank;
+//   options.world_size = ranks.world_size;
+//   options.local_ranks = ranks.local_ranks;
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@
 namespace penstock {
 
 enum class ErrorCode : std::uint8_t {
-  kInvalidArgument,  // the caller asked for something that makes no sense
+  kInvalidArgument,  // an argument of the caller is not valid
   kNotFound,         // no such object
   kNoAccess,         // the object exists but may not be read
   kIo,               // the store failed (EIO, ESTALE, ...)

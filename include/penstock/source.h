@@ -44,7 +44,7 @@ enum class FieldKind : std::uint8_t {
   kInteger,  // a label
   kText,     // a key or caption in UTF-8
   kJson,     // text that is one JSON value
-  kBytes,    // anything else; it is delivered as it is stored
+  kBytes,    // anything else; it is delivered unchanged
 };
 
 std::string_view name_of(FieldKind kind);  // "image", "mask", ...
@@ -80,8 +80,8 @@ struct LeftOutFiles {
   std::string describe() const;
 };
 
-// All functions are const and thread-safe. `sample` is below size() and `field` below fields().size(); this is not
-// checked.
+// All functions are const and thread-safe. Sources are shared by SourcePtr; a loader keeps a copy of it. `sample` must
+// be below size() and `field` below fields().size(); this is not checked.
 class Source {
  public:
   virtual ~Source() = default;
@@ -93,23 +93,23 @@ class Source {
   virtual std::string kind() const = 0;  // "image folder", "npy array", ...
   virtual std::string uri() const = 0;   // as the user gave it, without passwords and signatures
   virtual std::string key(std::uint64_t sample) const = 0;
-  // Class names in the order of their labels; empty where there are none.
+  // Class names in the order of their labels; empty if there are none.
   virtual const std::vector<std::string>& classes() const;
-  // A hash of keys and sizes, not of paths or times. A saved state can be resumed where it is equal.
+  // A hash of keys and sizes, not of paths or times. A saved state can be resumed only if it is equal.
   virtual std::uint64_t fingerprint() const = 0;
-  // nullptr where the source is not a folder, or where all its files are samples.
+  // Returns nullptr if the source is not a folder, or if all its files are samples.
   virtual const LeftOutFiles* left_out() const { return nullptr; }
   // Number of windows over several steps that are not samples because time has a gap between their steps.
   virtual std::uint64_t windows_left_out() const { return 0; }
 
   // ---- Values. FieldInfo::form says which of these functions a field has.
 
-  // Fails with kNotFound where this sample does not have the field.
+  // Fails with kNotFound if this sample does not have the field.
   virtual Result<Extent> extent(std::uint64_t sample, std::size_t field) const = 0;
   virtual IndexValue value(std::uint64_t sample, std::size_t field) const;
   // Appends the boxes that together make the value, whose type and shape array_layout() gives.
   virtual void boxes(std::uint64_t sample, std::size_t field, std::vector<ArrayBox>& out) const;
-  // How the arrays of a field are stored; nullptr where samples differ.
+  // Describes how the arrays of a field are stored; nullptr if samples differ.
   virtual const ArrayLayout* array_layout(std::size_t field) const;
 
   // A record is opened once, then its fields are found one after another. `charge` is called before memory is
@@ -129,7 +129,7 @@ class Source {
   virtual const SourceStorage& storage() const = 0;
   virtual std::uint64_t stored_bytes_of(std::uint64_t sample) const = 0;
 
-  // ---- How samples are drawn. Both are nullptr where an epoch visits each sample once.
+  // ---- How samples are drawn. Both are nullptr if an epoch visits each sample once.
 
   virtual const SampleDraws* draws() const { return nullptr; }
   virtual const Mixture* mixture() const { return nullptr; }
@@ -144,22 +144,24 @@ struct OpenOptions {
   // that become fields, as {field, column} (empty: all columns, under their own names).
   std::string root;
   std::vector<std::pair<std::string, std::string>> columns;
-  // Separates the cells of a .csv or .tsv file. 0: a tab for .tsv; else a comma, or ';' or a tab where the line of names
-  // has no comma and the first rows agree on one of them.
+  // Separates the cells of a .csv or .tsv file. 0: a tab for .tsv. For .csv it is a comma, or, if the line of names has
+  // no comma and the first rows agree on one of them, ';' or a tab.
   char delimiter = 0;
-  // Fields (or columns) that are something else than their names suggest: "image", "mask", "npy", "integer", "text",
-  // "json", "bytes", or elements as in "float32[3,224,224]". The numbers of a table are float64; "float32" rounds them.
+  // The kinds of fields (or columns) whose kind differs from what their names suggest: "image", "mask", "npy",
+  // "integer", "text", "json", "bytes", or elements as in "float32[3,224,224]". The numbers of a table are float64;
+  // "float32" rounds them.
   std::map<std::string, std::string> field_kinds;
   bool verify_checksums = true;
-  // Memory that opening may use while it works, besides the index that the source keeps; 0: a quarter of what is free.
+  // Memory that opening may use while it works, in addition to the index that the source keeps; 0: a quarter of the
+  // free memory.
   std::uint64_t memory_bytes = 0;
   std::string cache_dir;   // the folder of saved indexes; "": PENSTOCK_CACHE_DIR, or the user's cache folder
   bool keep_index = true;  // use a saved index, and save a new one
   // Called now and then on the calling thread. Opening stops with kStopped when it returns false.
   std::function<bool(std::uint64_t files)> progress;
-  std::function<void(const std::string&)> warn;
-  // When given, a shard that cannot be read to its end is reported here, and its samples up to there are used.
-  // Otherwise opening fails.
+  std::function<void(const std::string&)> warn;  // receives warnings, on the calling thread; may be empty
+  // If set, a shard that cannot be read to its end is reported here, on the calling thread, and its samples before the
+  // damage are used. Otherwise opening fails.
   std::function<void(const Error&)> on_bad_shard;
   // For URLs: "Name: value" lines that are sent with each request to the server of the URL, and to no other server.
   std::vector<std::string> headers;
@@ -171,12 +173,12 @@ struct OpenOptions {
 Result<SourcePtr> open_source(const std::string& uri, const OpenOptions& options = {});
 
 // Opens several paths or patterns as one source, in the order given. Shards and files follow one another; folders are
-// opened one by one and joined, so their classes must agree. A .npy file in a list is one sample, even if it is the only
-// one in the list.
+// opened one by one and joined, so their classes must agree. A .npy file in a list is one sample, even if it is the
+// only one in the list.
 Result<SourcePtr> open_source(const std::vector<std::string>& uris, const OpenOptions& options = {});
 
-// Images or .npy files that the caller lists, each with a label. Keys are the paths; relative paths start at the working
-// folder.
+// Images or .npy files that the caller lists, each with a label. Keys are the paths; relative paths start at the
+// working folder.
 struct LabelledFiles {
   std::vector<std::string> paths;
   std::vector<std::int64_t> labels;  // one per path

@@ -1,5 +1,8 @@
-// Counters and times of a loader. Loader::stats() returns them as a snapshot: plain values, which do not
-// change while the loader runs on. All times are in seconds.
+// Counters and times of a loader. Loader::stats() returns them as a snapshot: plain values, which do not change while
+// the loader runs on. All times are in seconds.
+//
+//   const LoaderStats stats = (*loader)->stats();
+//   log("the slowest part is " + stats.bottleneck);
 #pragma once
 
 #include <array>
@@ -27,7 +30,7 @@ struct StageStats {
   double wait_seconds = 0;
 };
 
-// How many samples came to which end. planned = delivered + skipped + failed.
+// The number of samples by their outcome. planned = delivered + skipped + failed.
 struct Counts {
   std::uint64_t planned = 0;  // samples of all batches that are finished
   std::uint64_t delivered = 0;
@@ -73,7 +76,7 @@ struct ShuffleStats {
 struct CacheStats {
   struct Tier {
     std::uint64_t hits = 0, bytes = 0;  // bytes: size of the entries that were hit
-    double seconds_saved = 0;           // thread time: what making the entries took, less what the lookups took
+    double seconds_saved = 0;           // thread time of making the entries, minus that of the lookups
   };
   static constexpr std::size_t kTiers = 2;
   std::array<Tier, kTiers> tiers{};
@@ -112,7 +115,7 @@ struct LoaderStats {
   unsigned threads = 0;
   std::string tuning;  // explains, for people, the numbers of threads and batches
   // The slowest part: "read", "decode", "transform", "collate", "training step" or "unknown"; or "memory", if
-  // reading and decoding are slowest because the budget is too small to keep decoded chunks.
+  // reading and decoding are slowest because the budget is too small to hold decoded chunks until their next use.
   std::string bottleneck;
 };
 

@@ -2,13 +2,13 @@
 //
 // A transform is a plain description, a value that owns its arguments and may be shared by threads. The
 // loader checks and compiles the list of each field once, when it is opened, and fails with kInvalidArgument
-// if an argument makes no sense. While samples are made, a step that does not fit a value (a crop that is
+// if an argument is not valid. While samples are made, a step that does not fit a value (a crop that is
 // larger than the image) is an error of that sample, to which the loader's policy for bad samples applies.
 //
-// Geometry is torchvision's: the same crops for the same numbers, the same resampling filters, antialiased by
-// default. Random draws depend only on (seed, epoch, position) and are shared by the fields of a sample, so
-// that image and mask stay aligned. Only the second and later outputs of one stored field draw by themselves:
-// two views of a picture differ.
+// Geometry is that of torchvision: the same crops for the same numbers, and the same resampling filters, antialiased by
+// default. Random draws depend only on (seed, epoch, position) and are shared by the fields of a sample, so that image
+// and mask remain aligned. If one stored field has several outputs (views), each of them has its own draws, so the
+// views differ.
 //
 //   options.transforms = {{"image", {RandomResizedCrop{224, 224}, RandomHorizontalFlip{},
 //                                    Normalize{{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}, {}}}, ""}};
@@ -32,13 +32,14 @@ enum class ColorMode : std::uint8_t { kRgb, kGrey };
 // Says how an image is decoded. It may only be the first transform; without it, Decode{} applies.
 struct Decode {
   ColorMode mode = ColorMode::kRgb;
-  bool exif_orientation = false;  // turn pictures upright
-  bool fast_decode = false;       // decode a JPEG at a half, quarter or eighth of its size where that is
-                                  // still larger than the result: faster, but not the same pixels
+  bool exif_orientation = false;  // turn images upright
+  // Decode a JPEG at a half, quarter or eighth of its size if that is still larger than the result. This is faster, but
+  // the pixels differ.
+  bool fast_decode = false;
 };
 
-// Resizes the image; masks by nearest neighbours. With width 0 the shorter side becomes `height`, and the
-// ratio of the sides stays.
+// Resizes the image; a mask is resized by nearest neighbours. With width 0, the shorter side becomes `height`, and the
+// ratio of the sides does not change.
 struct Resize {
   int height = 0, width = 0;
   Interpolation interpolation = Interpolation::kBilinear;
@@ -55,7 +56,7 @@ struct RandomCrop {
   int height = 0, width = 0;
 };
 
-// Cuts out a random part of the image, by torchvision's rule, and resizes it; masks by nearest neighbours.
+// Cuts out a random part of the image, by torchvision's rule, and resizes it; a mask is resized by nearest neighbours.
 struct RandomResizedCrop {
   int height = 0, width = 0;
   double scale_from = 0.08, scale_to = 1.0;                // share of the area
@@ -90,7 +91,7 @@ struct Normalize {
   std::optional<double> max_value;
 };
 
-// Converts to another type. Integers cut fractions off and stop at the ends of their range.
+// Converts to another type. A conversion to integers drops fractions and clamps to the range of the type.
 struct Cast {
   DType dtype = DType::kFloat32;
 };
@@ -101,20 +102,20 @@ struct Pad {
   double fill = 0;
 };
 
-// Flips each of the last three axes in space (not those that count channels) with this probability.
+// Flips each of the last three spatial axes (axes that count channels are not spatial) with this probability.
 struct RandomFlip3D {
   double probability = 0.5;
 };
 
-// Turns the plane of an image (or the last two axes in space of an array) by 0, 90, 180 or 270 degrees.
+// Rotates the plane of an image (or the last two spatial axes of an array) by 0, 90, 180 or 270 degrees.
 struct RandomRot90 {};
 
-// Makes an integer label a float32 vector of zeros and a one.
+// Turns an integer label into a float32 vector of zeros with a single one.
 struct OneHot {
   int classes = 0;
 };
 
-// Erases a random rectangle of the image, by torchvision's rule. Masks stay as they are.
+// Erases a random rectangle of the image, by torchvision's rule. Masks do not change.
 struct RandomErasing {
   double probability = 0.5;
   double scale_from = 0.02, scale_to = 0.33;  // share of the area
@@ -128,7 +129,7 @@ struct OwnedArray {
   std::shared_ptr<const void> data;
 };
 
-// What a Map gets or returns for one field: an array, or the characters of a text.
+// The value of one field that a Map receives or returns: an array, or the characters of a text.
 struct MapValue {
   enum class Kind : std::uint8_t { kArray, kText, kJson, kBytes };
   Kind kind = Kind::kArray;
@@ -136,32 +137,40 @@ struct MapValue {
   std::string text;
 };
 
-// Names the random numbers of one call: the same on any number of threads and ranks.
+// Identifies the random numbers of one call. It is the same on any number of threads and ranks.
 struct MapDraws {
   std::uint64_t seed = 0, epoch = 0, position = 0;
   std::uint32_t step = 0;
 };
 
-// Calls the user's own function from worker threads, several at once. It gets one value for each field, in
-// that order, and returns as many. An error that it returns is an error of the sample.
+// Calls the user's own function. Several worker threads call it at the same time, so it must be thread-safe. It
+// receives one value per field, in the order of `fields`, and returns as many. An error that it returns is an error of
+// the sample.
+//
+//   const Map invert = Map::of_array([](const ArraySpec& spec, const void* data) -> Result<OwnedArray> {
+//     const auto* from = static_cast<const unsigned char*>(data);
+//     auto to = std::make_shared<std::vector<unsigned char>>(spec.bytes());
+//     for (std::size_t i = 0; i < to->size(); ++i) (*to)[i] = static_cast<unsigned char>(255 - from[i]);
+//     return OwnedArray{spec, {to, to->data()}};
+//   });
 struct Map {
   using Function = std::function<Result<std::vector<MapValue>>(std::vector<MapValue>, const MapDraws&)>;
   std::shared_ptr<const Function> function;
-  // Empty: the function gets the field whose step this is. Otherwise the function runs when all these fields
-  // have done their steps before it; a field that does not have it among its steps takes it as its last.
+  // Empty: the function receives the field whose step this is. Otherwise the function runs once all these fields have
+  // run their steps before it; a field that does not list it among its steps has it as its last step.
   std::vector<std::string> fields{};
 
-  // A Map of a function that makes one array of another.
+  // Returns a Map of a function that makes one array from another.
   static Map of_array(std::function<Result<OwnedArray>(const ArraySpec& spec, const void* data)> function);
 };
 
-// The place in this list numbers the random draws of a transform: new ones go to the end.
+// The position of a transform in this list is part of the key of its random draws, so new ones are added at the end.
 using Transform = std::variant<Decode, Resize, CenterCrop, RandomCrop, RandomResizedCrop,
                                RandomHorizontalFlip, RandomVerticalFlip, ColorJitter, Normalize, Cast, Pad,
                                RandomFlip3D, RandomRot90, OneHot, Map, RandomErasing>;
 
-// The transforms of one field. `derive_from` names another field with whose result this one begins, instead
-// of a field of the source.
+// The transforms of one field. If `derive_from` is set, the field begins with the result of the field of that name and
+// not with a field of the source.
 struct FieldTransform {
   std::string field;
   std::vector<Transform> steps;

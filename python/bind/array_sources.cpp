@@ -22,7 +22,7 @@ std::vector<std::string> texts_of(const std::vector<nb::bytes>& list) {
   return out;
 }
 
-// "keep", "error", or a number that stands for missing values.
+// "keep", "error", or a number that replaces missing values.
 template <typename Options>
 void set_nan(const std::variant<std::string, double>& nan, Options& options) {
   if (const auto* value = std::get_if<double>(&nan)) {
@@ -41,7 +41,7 @@ CoordinateLabel label_of(const nb::handle& label) {
                         nb::cast<std::string>(parts[2])};
 }
 
-// What selections.py makes of an argument: a word that says what the rest is.
+// The form to which selections.py converts an argument: a word that names the kind of the rest.
 using Parts = nb::typed<nb::tuple, nb::any, nb::ellipsis>;
 
 // ("value", label), ("list", labels) or ("range", from, to, step), whose ends may be None.
@@ -60,7 +60,7 @@ Selection selection_of(const Parts& parts) {
   return range;
 }
 
-// "" stands for None.
+// "" means None.
 MissingChunk missing_of(const std::string& missing) {
   return missing == "error" ? MissingChunk::kError
          : missing == "fill" ? MissingChunk::kFill

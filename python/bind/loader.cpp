@@ -31,7 +31,7 @@ namespace {
 
 constexpr auto kBetweenSignals = std::chrono::milliseconds(50);  // how often a waiting thread checks for Ctrl-C
 
-// What next() returns: the number of samples, and one array or list for each field.
+// The result of next(): the number of samples, and one array or list per field.
 using Delivered = nb::typed<nb::tuple, int, nb::typed<nb::list, nb::any>>;
 
 // One iterator as Python sees it. It looks for Ctrl-C while it waits. Its destructor gives its batches back.

@@ -101,7 +101,7 @@ nb::dict stats_dict(const LoaderStats& stats) {
   out["cache"] = cache;
   shuffle["units"] = stats.shuffle.units;
   shuffle["window_units"] = stats.shuffle.window_units;
-  shuffle["samples_a_unit"] = stats.shuffle.samples_per_unit;
+  shuffle["samples_per_unit"] = stats.shuffle.samples_per_unit;
   shuffle["design_effect"] = stats.shuffle.design_effect;
   out["shuffle"] = shuffle;
   tuning["threads"] = stats.threads;

@@ -78,7 +78,7 @@ Result<std::vector<MapValue>> MapFunction::operator()(std::vector<MapValue> valu
   try {
     return call(std::move(values), draws);
   } catch (const nb::python_error& error) {
-    // Ctrl-C and exit() are meant for the program; they are no error of this sample.
+    // Ctrl-C and exit() are for the whole program; they are not errors of this sample.
     const ErrorCode code = error.matches(PyExc_Exception) ? ErrorCode::kCallback : ErrorCode::kStopped;
     return std::unexpected(Error{code, "Map raised " + describe(error), {}, false, cause_of(error)});
   } catch (const std::exception& error) {

@@ -34,7 +34,7 @@ SharedLoaderPtr share_loader(std::unique_ptr<Loader> loader) {
 }
 
 void drop_loader(SharedLoaderPtr loader) {
-  if (loader->abandoned()) return;  // open_loaders() keeps it for ever
+  if (loader->abandoned()) return;  // open_loaders() refers to it until the process ends
   if (!Loader::is_worker_thread()) {
     {
       nb::gil_scoped_release release;

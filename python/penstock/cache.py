@@ -20,18 +20,18 @@ log = logging.getLogger("penstock")
 class Cache:
     """Keeps samples between epochs, in memory that all processes of a machine share and on disk.
 
-    The cache never evicts: entries that came first stay. A loader that visits every sample once per epoch then hits as
-    often as any cache of that size can. What does not fit is read as if there were no cache.
+    The cache never evicts: entries that were added first stay. For a loader that visits every sample once per epoch, no
+    cache of that size can have more hits. Samples that do not fit are read as if there were no cache.
 
-    Processes of one user that read the same data with the same first transforms share the memory, which is freed with
-    the last of them. It lies in /dev/shm, or in the folder that the environment variable PENSTOCK_SHARED_MEMORY_DIR
-    names. What is on disk serves the next run. Once all samples are in memory or on disk, those in memory are copied to
-    free space on disk, in the background, as long as the Cache is open.
+    Processes of one user that read the same data with the same first transforms share the memory, which is freed when
+    the last of them ends. It lies in /dev/shm, or in the folder that the environment variable
+    PENSTOCK_SHARED_MEMORY_DIR names. The next run uses the entries on disk. Once all samples are in memory or on disk,
+    those in memory are copied to free space on disk, in the background, as long as the Cache is open.
 
     Each entry knows the version of the file or object that it was made from: size, time and inode of a file, ETag or
-    Last-Modified of an object on a server. Before an entry is used, the version is compared, once per epoch for a
-    file and once per loader for an object on a server, and what has changed is read again. Objects of a server that
-    gives no version are cached in memory only.
+    Last-Modified of an object on a server. Before an entry is used, its version is compared with the present one: once
+    per epoch for a file, and once per loader for an object on a server. Whatever has changed is read again. Objects of
+    a server that sends no version are cached in memory only.
 
     One Cache may serve several loaders (training and validation), and any thread may use it. ``cache="8GiB"`` of a
     Loader is short for ``Cache(ram="8GiB")``.
@@ -41,7 +41,7 @@ class Cache:
         disk: A folder and a size, for example "/scratch/cache:200GiB".
         policy: "keep" never evicts. "lru" evicts the entry that was unused longest; it is for comparison, and in memory
             only.
-        revalidate: Whether versions are compared. False saves that, for data that never change.
+        revalidate: Whether versions are compared. False saves this work, for data that never change.
 
     Raises:
         ValueError: A size cannot be read, or neither `ram` nor `disk` is given.
@@ -66,11 +66,18 @@ class Cache:
         _open_caches.add(self)
 
     def tiers(self) -> dict[str, TierState]:
-        """Returns what each tier holds, by its name: "ram" or "disk". The dict is empty before the first loader."""
+        """Returns the state of each tier.
+
+        Returns:
+            A dict by the name of the tier, "ram" or "disk". It is empty before the first loader uses the cache.
+
+        Example:
+            >>> cache.tiers()["ram"]["used"]
+        """
         return cast("dict[str, TierState]", self._handle.tiers())
 
     def close(self) -> None:
-        """Frees the memory once no loader uses it. The end of the object does the same."""
+        """Frees the memory as soon as no loader uses it. Destroying the object does the same."""
         self._is_closed = True
         self._handle.close()
 

@@ -12,8 +12,15 @@ class Error(Exception):
         code: A short name, such as "truncated" or "changed".
         uri: The file or URL, or None.
         offset: The byte of the file at which the error is, or None.
-        length: The number of bytes that are concerned, or None.
+        length: The number of bytes that the error is about, or None.
         sample: The index of the sample, or None.
+
+    Example:
+        >>> try:
+        ...     for images, labels in loader:
+        ...         ...
+        ... except ps.Error as error:
+        ...     print(error.code, error.uri, error.offset, error.sample)
     """
 
     def __init__(self, message: str, *, code: str = "", uri: str | None = None,

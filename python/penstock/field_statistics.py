@@ -21,7 +21,7 @@ class FieldStatistics:
         name: The name of the field.
         kind: The kind of the field: "image", "mask", "array", "integer", "text", "json" or "bytes".
         samples: The number of samples that were measured.
-        mean: For images and arrays, the mean of each channel (one number where there are no channels), as
+        mean: For images and arrays, the mean of each channel (one number if there are no channels), as
             ``penstock.Normalize`` takes it: values of uint8 are divided by 255. NaN and infinities are left out.
         std: The standard deviation of each channel, in the same way.
         min: The minimum of each channel, in the same way.
@@ -30,8 +30,8 @@ class FieldStatistics:
         nan: The number of elements that are not-a-number.
         infinite: The number of elements that are infinite.
         channels: The numbers of each channel as ``penstock statistics --json`` prints them (uint8 is not divided).
-        counts: For labels and masks, how often each value occurs. None where there are too many values to be classes.
-        classes: The names of the classes, where they are known.
+        counts: For labels and masks, how often each value occurs. None if there are too many values to be classes.
+        classes: The names of the classes, if they are known.
         lengths: For texts, ``{"count", "mean", "std", "min", "max"}`` in characters; for JSON and bytes, in bytes.
     """
 
@@ -58,7 +58,11 @@ class Statistics(Mapping[str, FieldStatistics]):
         samples: The number of samples that were read.
         bad: The number of samples that could not be read.
         errors: The errors: dicts with the keys of ``penstock.stats.ErrorRecord`` and "field".
-        seconds: The time that it took.
+        seconds: The time that the measurement took.
+
+    Example:
+        >>> found = ps.statistics("data/train")
+        >>> {name: one.kind for name, one in found.items()}
     """
 
     def __init__(self, fields: list[FieldStatistics], samples: int, bad: int, errors: list[dict[str, Any]],
@@ -90,15 +94,19 @@ def statistics(source: Paths | Pairs | Source, fields: str | Sequence[str] | Non
                threads: int | None = None, memory: int | str | None = None) -> Statistics:
     """Reads every sample once and measures its fields. ``penstock statistics`` prints the same numbers.
 
-    Means, deviations, minima and maxima are those of each channel: the channels of an image or of a stack, the levels
-    of a variable with a window, else the first axis of an array of three axes or more if it is short. The deviation
-    is NumPy's ``std`` over all elements. Samples that cannot be read are left out and listed in ``errors``.
+    Means, deviations, minima and maxima are those of each channel: the channels of an image or of a stack, or the
+    levels of a variable with a window. In other arrays of three axes or more, the first axis counts channels if it is
+    short. The deviation is NumPy's ``std`` over all elements. Samples that cannot be read are left out and listed in
+    ``errors``.
 
     Args:
-        source: Whatever a Loader takes as its source.
+        source: Anything that a Loader takes as its source.
         fields: The names of the fields to measure. By default, all.
         threads: The number of worker threads. By default, all usable cores.
         memory: The memory that may be used, for example "4GiB". The default is a quarter of the free memory.
+
+    Returns:
+        The statistics of each field, by its name.
 
     Raises:
         UsageError: There is no such field.

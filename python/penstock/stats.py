@@ -13,10 +13,10 @@ __all__ = ["CacheHits", "CacheStats", "ChunkStats", "Counts", "EpochStats", "Err
 
 
 class Counts(TypedDict):
-    """How many samples came to which end. ``planned`` is ``delivered + skipped + failed``."""
+    """The number of samples by their outcome. ``planned`` is ``delivered + skipped + failed``."""
 
     planned: int
-    """The samples of all batches that were asked for and came to an end."""
+    """The samples of all batches that are finished, whatever their outcome."""
     delivered: int
     """The samples that batches delivered."""
     skipped: int
@@ -61,7 +61,7 @@ class Stages(TypedDict):
 
 
 class TierState(TypedDict):
-    """What one tier of a cache holds, for all loaders and processes that use it."""
+    """The state of one tier of a cache, for all loaders and processes that use it."""
 
     capacity: int
     """The size of the tier."""
@@ -80,46 +80,46 @@ class TierState(TypedDict):
 
 
 class TierHits(TypedDict):
-    """What one tier of the cache gave to this loader."""
+    """The hits of this loader in one tier of the cache."""
 
     hits: int
     """The fields and chunks that were found in the tier."""
     bytes: int
     """The bytes that were taken from the tier."""
     seconds_saved: float
-    """The time of threads that these hits saved: the time to make the values, less the time to find them."""
+    """The time of threads that these hits saved: the time to make the values, minus the time to find them."""
 
 
 class TierStats(TierState, TierHits):
-    """What one tier of the cache holds, and what it gave to this loader."""
+    """The state of one tier of the cache, and the hits of this loader in it."""
 
 
 class CacheHits(TypedDict):
-    """What the cache gave in one epoch. Each field or chunk that is looked up is a hit in one tier, or a miss."""
+    """The lookups in the cache in one epoch. Each field or chunk that is looked up is a hit in one tier, or a miss."""
 
     hits: int
     """The hits in all tiers."""
     misses: int
     """The values that were in no tier."""
     hit_ratio: float
-    """``hits / (hits + misses)``, or 0 where nothing was looked up."""
+    """``hits / (hits + misses)``, or 0 if nothing was looked up."""
     tiers: dict[str, TierHits]
     """The hits of each tier, by its name: "ram" or "disk"."""
 
 
 class CacheStats(TypedDict):
-    """What the cache holds, and what it gave to this loader. Without a cache, all numbers are 0."""
+    """The state of the cache, and the hits of this loader in it. Without a cache, all numbers are 0."""
 
     hits: int
     """The hits in all tiers."""
     misses: int
     """The values that were in no tier."""
     hit_ratio: float
-    """``hits / (hits + misses)``, or 0 where nothing was looked up."""
+    """``hits / (hits + misses)``, or 0 if nothing was looked up."""
     tiers: dict[str, TierStats]
     """The state and the hits of each tier, by its name: "ram" or "disk"."""
     form: str
-    """What the entries are: "encoded", "decoded", or "" without a cache."""
+    """The form of the entries: "encoded", "decoded", or "" without a cache."""
     damaged: int
     """The entries of all tiers that were found to be damaged, and not used."""
 
@@ -130,13 +130,13 @@ class ErrorRecord(TypedDict):
     code: str
     """A short name, such as "truncated" or "changed"."""
     message: str
-    """What happened."""
+    """A description of the error."""
     uri: str | None
     """The file or URL."""
     offset: int | None
     """The byte at which the error is."""
     length: int | None
-    """The number of bytes that are concerned."""
+    """The number of bytes that the error is about."""
     sample: int | None
     """The index of the sample."""
 
@@ -156,9 +156,9 @@ class MemoryStats(TypedDict):
     """The memory of the loader."""
 
     budget: int
-    """What the loader may hold."""
+    """The bytes that the loader may hold."""
     peak: int
-    """The most that it held."""
+    """The largest number of bytes that it held."""
     lent: int
     """The bytes of delivered batches that the program still holds, at this moment."""
 
@@ -167,38 +167,38 @@ class ChunkStats(TypedDict):
     """The chunks of chunked arrays (Zarr, patches of volumes)."""
 
     decoded: int
-    """The chunks that were decoded, each time that one was."""
+    """The chunks that were decoded. A chunk that is decoded twice counts twice."""
     reused: int
-    """The chunks that were found decoded already."""
+    """The uses of a chunk that was still in memory, decoded."""
     missing: int
     """The chunks that the store does not have; they have the fill value."""
     decoded_bytes: int
     """The bytes that decoding produced."""
     distinct: int
-    """The different chunks that an epoch decoded, summed over the epochs. It is an estimate for sources with more than
+    """The distinct chunks that each epoch decoded, summed over the epochs. It is an estimate for sources with more than
     8 million chunks."""
     decodes_per_chunk: float
     """``decoded / distinct``: how often each chunk was decoded per epoch."""
     memory_for_one_decode: int | None
-    """The ``memory=`` with which no epoch would decode a chunk twice. None where no epoch did."""
+    """The ``memory=`` with which no epoch would decode a chunk twice. None if no epoch did."""
 
 
 class ShuffleStats(TypedDict):
     """How well a windowed shuffle mixes the samples."""
 
     units: int
-    """The storage units that are shuffled, or 0 where there are no windows."""
+    """The storage units that are shuffled, or 0 if the shuffle has no windows."""
     window_units: int
     """The storage units among which samples are mixed."""
-    samples_a_unit: float
+    samples_per_unit: float
     """The mean number of samples per storage unit."""
     design_effect: float
-    """By which factor the variance of a batch's mean is larger than with a full shuffle, if all samples of a storage
-    unit were equal (Kish's design effect). 1 is as good as a full shuffle."""
+    """The variance of a batch's mean, relative to that with a full shuffle, if all samples of a storage unit were equal
+    (Kish's design effect). 1 is as good as a full shuffle."""
 
 
 class TuningStats(TypedDict):
-    """What the loader chose by itself."""
+    """The numbers that the loader chose, and why."""
 
     threads: int
     """The number of worker threads."""
@@ -209,7 +209,7 @@ class TuningStats(TypedDict):
 
 
 class RankStats(TypedDict):
-    """Which part of a parallel job this process is."""
+    """The part of a parallel job that this process is."""
 
     rank: int
     """The rank of this process."""
@@ -218,11 +218,11 @@ class RankStats(TypedDict):
     local_ranks: int
     """The number of ranks on this machine."""
     found_by: str
-    """Where the ranks come from, for example "given", "torch.distributed" or "none"."""
+    """The origin of these numbers, for example "given", "torch.distributed" or "none"."""
 
 
 class EpochStats(Counts):
-    """What one epoch did."""
+    """The statistics of one epoch."""
 
     epoch: int
     """The number of the epoch, from 0."""
@@ -233,11 +233,11 @@ class EpochStats(Counts):
     stages: Stages
     """The work of each stage."""
     cache: CacheHits
-    """What the cache gave."""
+    """The lookups in the cache."""
 
 
 class LoaderStats(Counts):
-    """What a loader did since it was made: totals, and the same by epoch."""
+    """The statistics of a loader since it was made: totals, and the same by epoch."""
 
     errors: list[ErrorRecord]
     """The first hundred errors."""
@@ -256,13 +256,13 @@ class LoaderStats(Counts):
     shuffle: ShuffleStats
     """How well a windowed shuffle mixes the samples."""
     tuning: TuningStats
-    """What the loader chose by itself."""
+    """The numbers of threads and batches, and why."""
     bottleneck: str
-    """What limits the speed: "read", "decode", "transform", "collate", "training step" or "unknown". It is "memory"
-    where reading and decoding take longest because chunks are decoded several times per epoch."""
+    """The part that limits the speed: "read", "decode", "transform", "collate", "training step" or "unknown". It is
+    "memory" if reading and decoding take longest because chunks are decoded several times per epoch."""
     epochs: list[EpochStats]
-    """What each epoch did."""
+    """The statistics of each epoch."""
     windows_left_out: int
-    """The windows over time that are no samples because they have a gap (see ``gaps=`` of Zarr)."""
+    """The windows over time that are not samples because they have a gap (see ``gaps=`` of Zarr)."""
     rank: RankStats
-    """Which part of a parallel job this process is."""
+    """The part of a parallel job that this process is."""

@@ -78,8 +78,8 @@ struct PENSTOCK_CAPABILITY("mutex") MutexName {};
 
 // A mutex that also guards data outside of its object: a scheduler's mutex guards the epochs that it runs. Such data
 // cannot name the member of the other object, and the analysis could not tell that two expressions mean one mutex. So
-// they name `ClassMutex<Owner>::held`, which whoever locks the mutex of any `Owner` holds as well: the analysis proves
-// that a thread holds such a mutex, but not of which object.
+// they name `ClassMutex<Owner>::held`. Locking the mutex of any `Owner` also locks `held`: the analysis proves that a
+// thread holds such a mutex, but not of which object.
 template <typename Owner>
 class ClassMutex : public Mutex {
  public:

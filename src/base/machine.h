@@ -1,4 +1,4 @@
-// What this process may use of the machine: cores, memory, open files. Thread-safe.
+// The resources of the machine that this process may use: cores, memory, open files. Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,11 @@
 // The cache behind penstock/cache.h: a list of tiers. An entry goes to the first tier that has space for it.
 // Once all samples are in one of the tiers, entries in memory are copied to disk for the next run
-// (cache/tier_copy.h). Thread-safe.
+// (cache/tier_copy.h).
+//
+// prepare(), take_charge(), give_back_charge(), tiers() and options() may be called from any thread at any time. All
+// other functions are thread-safe too, but only after a call of prepare() has returned, because they use the list of
+// tiers without a lock.
 #pragma once
-
 
 #include "base/guarded.h"
 #include "cache/tier.h"
@@ -35,11 +38,11 @@ class TieredCache final : public Cache {
   };
   std::optional<Hit> find(const EntryKey& key, const CacheTier::Allocate& allocate) const;
   bool has(const EntryKey& key) const;
-  // A hint that find() will be called for this key soon.
+  // Announces that find() will soon be called for this key.
   void expect(const EntryKey& key) const;
   // Returns the moment of the mark in the first tier that has the entry, or nothing if none has.
   std::optional<std::uint32_t> marked_at(const EntryKey& key) const;
-  // How an entry is cached: the moment of its mark, and whether it must not go to disk.
+  // How an entry is cached: the moment of its mark, and whether it must not be written to disk.
   struct Keeping {
     std::uint32_t moment = 0;
     bool stays_in_memory = false;
@@ -53,9 +56,9 @@ class TieredCache final : public Cache {
   // Lets all users of the tiers agree on a number (not 0) for a topic. A number that the disk has recorded
   // takes precedence over one in memory.
   std::uint32_t agree(std::uint64_t on, std::uint32_t mine) const;
-  // A loader begins to cache these entries.
+  // Called when a loader begins to cache these entries.
   void add_wanted(std::shared_ptr<WantedEntries> wanted) const;
-  // An epoch of a loader ended, or a loader was closed.
+  // Called when an epoch of a loader has ended, or when a loader was closed.
   void look_again() const;
   // Warns with the first message that it gets and ignores the others.
   void warn_of_no_version(const std::string& message) const;

@@ -244,12 +244,12 @@ Status inflate_exactly(ConstBytes packed, MutableBytes out) {
   int answer = Z_OK;
   while (answer == Z_OK && !Interruption::is_requested()) {
     const auto in = static_cast<uInt>(std::min(in_left, kMaxAtOnce));
-    const auto room = static_cast<uInt>(std::min(out_left, kMaxAtOnce));
+    const auto available = static_cast<uInt>(std::min(out_left, kMaxAtOnce));
     stream.avail_in = in;
-    stream.avail_out = room;
+    stream.avail_out = available;
     answer = inflate(&stream, Z_NO_FLUSH);  // Z_BUF_ERROR means no progress
     in_left -= in - stream.avail_in;
-    out_left -= room - stream.avail_out;
+    out_left -= available - stream.avail_out;
   }
   inflateEnd(&stream);
   if (answer == Z_OK) return fail(ErrorCode::kStopped, "npz: stopped while inflating");
@@ -296,7 +296,7 @@ Result<std::vector<NpzMember>> list_npz(ConstBytes file, const Limits& limits, c
 
 Status unpack_npz(const NpzMember& member, MutableBytes out) {
   if (out.size() != member.size_bytes)
-    return fail(ErrorCode::kInvalidArgument, "npz: not room for just the member");
+    return fail(ErrorCode::kInvalidArgument, "npz: the output does not have the size of the decoded member");
   if (!member.deflated)
     std::ranges::copy(member.stored, out.begin());
   else

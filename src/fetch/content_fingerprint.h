@@ -1,16 +1,16 @@
-// What tells data of the same keys and sizes apart: a few of the bytes themselves.
+// A fingerprint of the content of a source. It differs for data that has the same keys and sizes but other bytes.
 //
-// At most 16 places of at most 4 KiB, spread over the samples and over what is stored of each, are read and
-// hashed: pieces of files and records, of encoded chunks, of compressed shards the checksums that their
-// index keeps. Numbers that the index holds for the same samples count too. Neither paths nor times do, so
-// that a copy of the data elsewhere gives the same number. A change at another place is not seen.
+// It hashes at most 16 probes of at most 4 KiB, spread over the samples and within each sample. A probe is a part of a
+// file, of a record or of an encoded chunk; for a compressed shard it is a checksum from the shard's index. Numbers
+// that the index holds for the same samples are hashed too. Paths and times are not, so that a copy of the data
+// elsewhere has the same fingerprint. A change outside the probes is not detected.
 #pragma once
 
 #include "penstock/source.h"
 
 namespace penstock {
 
-// Never 0. Fails where a place cannot be read. Reads of distant stores go out together.
+// Never returns 0. Fails if a probe cannot be read. All reads are started before the first is waited for.
 Result<std::uint64_t> content_fingerprint(const Source& source);
 
 }  // namespace penstock

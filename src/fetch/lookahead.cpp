@@ -11,11 +11,11 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kFewestAhead = 64, kMaxAhead = 65'536;  // samples
-constexpr std::uint64_t kSamplesAStep = 64;        // so that the first sample does not wait for the last
+constexpr std::uint64_t kMinSamplesAhead = 64, kMaxSamplesAhead = 65'536;
+constexpr std::uint64_t kSamplesPerStep = 64;     // small, so that a worker soon returns to making samples
 constexpr std::size_t kMaxUsesPlanned = 200'000;  // the plan itself takes memory
 
-// The store of a sample's objects, which are all in one store; nullptr where none of the fields has an object.
+// Returns the store of a sample's objects, which are all in one store, or nullptr if no field has an object.
 const Store* store_of(const Source& source, std::span<const std::size_t> fields, std::uint64_t sample) {
   for (const std::size_t field : fields) {
     const FieldForm form = source.fields()[field].form;
@@ -47,13 +47,13 @@ std::optional<LookaheadPlan> plan_lookahead(const Source& source, const Lookahea
   const bool is_remote = source.storage().reads_ahead() > 0;
   if (arrays.empty() && !is_remote && !request.is_cached_on_disk) return std::nullopt;
   LookaheadPlan plan;
-  plan.samples_ahead = std::clamp(request.samples, kFewestAhead, kMaxAhead);
+  plan.samples_ahead = std::clamp(request.samples, kMinSamplesAhead, kMaxSamplesAhead);
   const std::uint64_t beside_chunks = request.max_bytes - std::min(request.max_bytes, request.decoded_chunk_bytes);
   if (is_remote)
     plan.ahead_bytes = arrays.empty() ? request.max_bytes : std::min(request.max_bytes / 2, beside_chunks);
   plan.decoded_chunk_bytes = arrays.empty() ? 0 : request.max_bytes - plan.ahead_bytes;
-  // Of samples that more is done to than copying, those of one batch; where that would take too much from the
-  // chunks, none, and chunks are kept by next use alone.
+  // Samples whose chunks need more than copying are held open for one batch at a time. If that would take too much
+  // memory from the chunks, none are held open, and only the next use of a chunk decides when it is evicted.
   const std::uint64_t of_batch = request.open_sample_bytes * request.batch_samples;
   const std::uint64_t spare = plan.decoded_chunk_bytes - std::min(plan.decoded_chunk_bytes, request.decoded_chunk_bytes);
   plan.open_sample_bytes = request.open_sample_bytes;
@@ -75,7 +75,8 @@ ChunkStats LookaheadMemory::stats() const {
   return stats;
 }
 
-// What is planned at one time, or, where chunks come back only after that, all of them.
+// The bytes of the chunks that are in use at one time. If they all fit and chunks were decoded twice nevertheless, uses
+// lie farther apart than the plan reaches; then the bytes of all chunks are needed.
 std::uint64_t LookaheadMemory::bytes_for_one_decode() const {
   const std::uint64_t planned = decoded_chunks.max_bytes_in_use();
   return planned > decoded_chunks.capacity() ? planned : std::max(distinct.bytes(), decoded_chunks.capacity() + 1);
@@ -114,8 +115,8 @@ void Lookahead::start(std::shared_ptr<const EpochOrder> order, const RankSlice& 
   extend();
 }
 
-// Files are looked at once in each epoch. Servers are not asked: a loader takes their objects as they were when
-// it read them first.
+// The version of a file is checked once per epoch. The versions of objects on servers are not: a loader uses the
+// version that it read first.
 void Lookahead::drop_changed_chunks() {
   std::unordered_map<std::string, Result<ObjectVersion>> looked_at;
   memory_->decoded_chunks.drop_changed([&](const ChunkId& chunk, const ObjectVersion& version) {
@@ -166,7 +167,8 @@ std::deque<Lookahead::OpenBatch>::iterator Lookahead::batch_at(std::uint64_t pos
   });
 }
 
-// Samples that must be kept until they are complete are few: those of the first batch that is not.
+// Only samples of the first unfinished batch may be held in memory until they are complete, so the range of open
+// samples ends there.
 void Lookahead::tell_open() {
   std::uint64_t end = slice_.start;
   if (!open_.empty()) end = open_.back().range.first + open_.back().range.count;
@@ -204,15 +206,15 @@ void Lookahead::divide_among(std::size_t epochs) {
 }
 
 void Lookahead::extend() {
-  // What is in the making must be known, or a chunk would go before it was handed to all that need it.
+  // All open samples must be planned, or a chunk could be evicted before it was copied to all that need it.
   const auto is_behind = [this] { return planned_end_ < open_end_; };
   if (is_behind())
     mutex_.lock();
   else if (!mutex_.try_lock())
-    return;  // another does it
+    return;  // another worker is planning
   const MutexLock lock(mutex_, std::adopt_lock);
   if (!order_) return;
-  for (std::uint64_t i = 0; i < kSamplesAStep || is_behind(); ++i) {
+  for (std::uint64_t i = 0; i < kSamplesPerStep || is_behind(); ++i) {
     if (batch_ >= slice_.batches()) return;
     if (planned_ >= finished_ + plan_.samples_ahead || memory_->decoded_chunks.planned_uses() > kMaxUsesPlanned) return;
     const PositionRange range = slice_.batch(batch_);
@@ -234,9 +236,9 @@ void Lookahead::plan_sample(std::uint64_t position, std::uint64_t sample) {
       for (const ChunkId& chunk : fresh) cache_->expect(chunk);
     if (cache_ != nullptr)
       std::erase_if(fresh, [&](const ChunkId& chunk) PENSTOCK_REQUIRES(mutex_) {
-        const bool is_kept = cache_->has(chunk);
-        if (is_kept) ask(position, chunk);
-        return is_kept;
+        const bool is_cached = cache_->has(chunk);
+        if (is_cached) ask(position, chunk);
+        return is_cached;
       });
     if (ahead_ && !fresh.empty()) ahead_->want(position, fresh);
   }
@@ -264,7 +266,7 @@ void Lookahead::plan_sample(std::uint64_t position, std::uint64_t sample) {
   if (!reads.empty()) ahead_->want(position, *store, std::move(reads));
 }
 
-// An entry of the cache counts once its object was asked whether it has changed.
+// A cache entry can be used only after the server was asked whether its object has changed. This asks ahead of time.
 void Lookahead::ask(std::uint64_t position, const ChunkId& chunk) {
   if (!ahead_) return;
   if (auto question = cache_->question(chunk))
@@ -273,7 +275,7 @@ void Lookahead::ask(std::uint64_t position, const ChunkId& chunk) {
 
 void Lookahead::finish(std::uint64_t position, std::span<const ChunkId> chunks) {
   ++finished_;
-  // Whatever was planned for it must not be handed to it any more: a stand-in may take its place.
+  // No chunk may be copied to this sample any more, because a stand-in may take its slot.
   if (!chunks.empty())
     memory_->decoded_chunks.finish(use_at(position), chunks);
   else if (!source_.storage().arrays.empty())

@@ -1,8 +1,9 @@
 // Walks through the order ahead of the workers, to find which chunks and byte ranges the next samples need.
 //
-// Decoded chunks are kept for them (chunks/decoded_chunk_cache.h), and where the store answers many reads at a time
-// their bytes are read before a worker asks (read_ahead.h). Each epoch in progress has a Lookahead of its own; all of
-// them share the decoded chunks. Thread-safe.
+// The cache of decoded chunks (chunks/decoded_chunk_cache.h) evicts by what it finds, and stores that answer many
+// reads at a time are read before a worker asks (read_ahead.h). Each epoch in progress has a Lookahead of its own; all
+// of them share the decoded chunks. Thread-safe, except that start() and end() must not run while a worker is at a
+// sample of the epoch.
 #pragma once
 
 #include <atomic>
@@ -25,36 +26,36 @@ namespace penstock {
 class SampleCache;
 struct BatchContents;
 
-// How much memory is for what is shared between samples, and how far is looked ahead.
+// The memory for decoded chunks and reads ahead, and the number of samples that are planned ahead.
 struct LookaheadPlan {
-  std::uint64_t decoded_chunk_bytes = 0;  // decoded chunks
-  std::uint64_t loan_bytes = 0;   // and more of them in memory that is for decoding, while that lies idle
+  std::uint64_t decoded_chunk_bytes = 0;
+  std::uint64_t loan_bytes = 0;   // more memory for decoded chunks, lent while no worker needs it for decoding
   std::uint64_t ahead_bytes = 0;  // encoded bytes read ahead
   std::uint64_t samples_ahead = 0;
-  // For samples in the making whose chunks do not go straight to their slots: how much of each must be kept
-  // until it is complete (0: nothing), and how many can be.
+  // Samples in the making whose chunks are not copied straight to their slots: bytes that each needs until it is
+  // complete (0: none), and how many samples there is memory for.
   std::uint64_t open_sample_bytes = 0, open_samples = 0;
 
   std::uint64_t bytes() const { return decoded_chunk_bytes + ahead_bytes + open_sample_bytes * open_samples; }
 };
 
 struct LookaheadRequest {
-  std::uint64_t samples = 1;     // that are made at one time, or that windows of the order reach over
-  std::uint64_t max_bytes = 0;  // all of which are used
-  std::uint64_t decoded_chunk_bytes = 0;  // of these, at least for decoded chunks
+  std::uint64_t samples = 1;              // made at one time, or covered by a window of the order
+  std::uint64_t max_bytes = 0;            // the plan uses all of them
+  std::uint64_t decoded_chunk_bytes = 0;  // decoded chunks get at least this part of max_bytes
   bool is_cached_on_disk = false;
   std::uint64_t batch_samples = 1;
   std::uint64_t open_sample_bytes = 0;  // see LookaheadPlan
 };
 
-// Nothing where samples share nothing, and store and cache are as well read on the spot.
+// Returns nullopt if looking ahead has no use: samples share no chunks, and neither the store nor the cache is slow.
 std::optional<LookaheadPlan> plan_lookahead(const Source& source, const LookaheadRequest& request);
 
 struct ChunkCounters {
   std::atomic<std::uint64_t> decoded{0}, reused{0}, missing{0}, decoded_bytes{0};
 };
 
-// What the epochs under way share. Thread-safe.
+// The memory that all epochs in progress share. Thread-safe.
 struct LookaheadMemory {
   LookaheadMemory(const Source& source, std::shared_ptr<Ledger> ledger, const LookaheadPlan& plan)
       : decoded_chunks(ledger, plan.decoded_chunk_bytes, plan.loan_bytes),
@@ -65,8 +66,8 @@ struct LookaheadMemory {
   DecodedChunkCache decoded_chunks;
   ChunkCounters counters;
   DistinctChunks distinct;
-  std::shared_ptr<Area> open;   // for samples in the making
-  std::shared_ptr<Area> ahead;  // for what is read ahead
+  std::shared_ptr<Area> open;   // samples in the making
+  std::shared_ptr<Area> ahead;  // bytes read ahead
 
   ChunkStats stats() const;
   std::uint64_t bytes_for_one_decode() const;
@@ -74,17 +75,18 @@ struct LookaheadMemory {
 
 class Lookahead {
  public:
-  // `fields` are those of the source that are asked for. What `cache` has is not read ahead; it may be nullptr.
+  // `fields` are the fields of the source that the loader reads. Values that `cache` holds are not read ahead; `cache`
+  // may be nullptr.
   Lookahead(const Source& source, std::vector<std::size_t> fields, std::shared_ptr<LookaheadMemory> memory,
            const LookaheadPlan& plan, const SampleCache* cache);
   ~Lookahead();
 
   void start(std::shared_ptr<const EpochOrder> order, const RankSlice& slice) PENSTOCK_EXCLUDES(mutex_, open_mutex_);
-  // Workers that wait for a read get an error: nobody wants the samples any more.
+  // Cancels the epoch: workers that wait for a read get an error.
   void interrupt();
-  // Ends the epoch: no worker is at one of its samples any more.
+  // Ends the epoch. No worker may be at one of its samples.
   void end() PENSTOCK_EXCLUDES(mutex_, open_mutex_);
-  // Divides the memory for reading ahead among so many epochs.
+  // Limits this epoch to its share of the memory for reading ahead, which is divided among `epochs`.
   void divide_among(std::size_t epochs);
 
   // The batch of these positions is in the making: chunks may be copied to its samples.
@@ -113,20 +115,20 @@ class Lookahead {
     BatchContents& contents_;
     Lookahead& owner_;
   };
-  // nullptr where its batch is not open, or the sample is of another epoch.
+  // Returns nullptr if the sample's batch is not open, or if the sample belongs to another epoch.
   std::unique_ptr<OpenPlace> find_open(const SampleUse& use) PENSTOCK_EXCLUDES(open_mutex_);
   const std::shared_ptr<Area>& open_area() const { return memory_->open; }
 
   // Called when a worker begins with a sample. Looks some samples further ahead.
   void extend() PENSTOCK_EXCLUDES(mutex_);
-  // Called when a worker is done with a sample. `chunks` are all that it needs; none where it failed before they were
-  // known.
+  // Called when a worker is done with a sample. `chunks` are all chunks that it needs; empty if it failed before they
+  // were known.
   void finish(std::uint64_t position, std::span<const ChunkId> chunks) PENSTOCK_EXCLUDES(open_mutex_);
 
   DecodedChunkCache& decoded_chunks() { return memory_->decoded_chunks; }
-  // The sample at this position, as the decoded chunk cache knows it.
+  // Returns the sample at this position, as the decoded chunk cache identifies it.
   SampleUse use_at(std::uint64_t position) const { return {first_due_ + position - first_position_, walk_}; }
-  ReadAhead* ahead() { return ahead_.get(); }  // nullptr: the store is as well read on the spot
+  ReadAhead* ahead() { return ahead_.get(); }  // nullptr: nothing is read ahead
   ChunkCounters& counters() { return memory_->counters; }
   DistinctChunks& distinct() { return memory_->distinct; }
 
@@ -167,7 +169,7 @@ class Lookahead {
   std::deque<OpenBatch> open_ PENSTOCK_GUARDED_BY(open_mutex_);  // in order of delivery
 };
 
-// The chunks of a sample's fields, each once.
+// Returns the chunks of a sample's fields, each once.
 std::vector<ChunkId> chunks_of(const Source& source, std::span<const std::size_t> fields,
                                std::uint64_t sample);
 

@@ -10,11 +10,11 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kReadsLookedAt = 128;    // to be joined, and to see how much there is to read
-constexpr std::size_t kSamplesLookedAt = 512;  // whose indexes are asked for
-constexpr std::uint64_t kBatchesIndexesLead = 2;
-constexpr int kMaxIndexTries = 8;  // shards within shards, and indexes that were forgotten meanwhile
-constexpr std::uint64_t kShortestJoined = 64 << 10, kLongestJoined = 4 << 20;
+constexpr std::size_t kMaxReadsExamined = 128;    // queued reads that are considered when reads are joined
+constexpr std::size_t kMaxSamplesExamined = 512;  // samples whose shard indexes are read in advance
+constexpr std::uint64_t kBatchesIndexesLead = 2;  // an index is read this many batches before its chunks
+constexpr int kMaxIndexTries = 8;  // more than one for shards within shards, and for indexes discarded meanwhile
+constexpr std::uint64_t kMinJoinedBytes = 64 << 10, kMaxJoinedBytes = 4 << 20;
 
 }  // namespace
 
@@ -41,7 +41,7 @@ ReadAhead::ReadAhead(const Source& source, std::shared_ptr<Area> area)
 ReadAhead::~ReadAhead() {
   interrupt();
   const MutexLock lock(mutex_);
-  while (in_flight_ > 0 || answers_ > 0) changed_.wait(mutex_);  // answers come to this object
+  while (in_flight_ > 0 || answers_ > 0) changed_.wait(mutex_);  // answers use this object
 }
 
 void ReadAhead::interrupt() {
@@ -56,7 +56,7 @@ void ReadAhead::interrupt() {
       if (fetch->state == Fetch::State::kQueued) fetch->state = Fetch::State::kRefused;
     stop = std::exchange(stop_, std::stop_source(std::nostopstate));
   }
-  stop.request_stop();  // answers may come at once, on this thread
+  stop.request_stop();  // may run answers on this thread, so no lock is held
   changed_.notify_all();
 }
 
@@ -111,25 +111,25 @@ void ReadAhead::add(std::uint64_t position, const Store& store, ObjectRead read,
   fetches_.emplace(std::move(name), fetch);
   if (chunk) by_chunk_.insert_or_assign(*chunk, fetch);
   by_position_[position].push_back(fetch);
-  // Its place may have become known after that of later ones.
+  // The location of a chunk may become known later than that of chunks behind it, so this may insert in the middle.
   queue_.insert(
       std::ranges::upper_bound(queue_, position, {}, [](const FetchPtr& other) { return other->position; }),
       std::move(fetch));
 }
 
-// Chunks whose places are known join the queue; indexes of the others are asked for.
+// Queues the chunks whose locations are known, and requests the shard indexes of the others.
 void ReadAhead::place_chunks() {
-  std::size_t looked_at = 0;
-  for (auto sample = unplaced_.begin(); sample != unplaced_.end() && looked_at < kSamplesLookedAt;
-       ++looked_at) {
+  std::size_t examined = 0;
+  for (auto sample = unplaced_.begin(); sample != unplaced_.end() && examined < kMaxSamplesExamined;
+       ++examined) {
     const std::size_t chunks = sample->chunks.size();
     std::erase_if(sample->chunks, [&](const ChunkId& chunk) PENSTOCK_REQUIRES(mutex_) {
       const ChunkedArray& array = *source_.storage().arrays[chunk.array];
-      // Its worker reads it on the spot. In the queue it would hold back the reads of distant stores.
+      // The worker reads it itself. In the queue it would hold back the reads of distant stores.
       if (array.store().reads_ahead() == 0) return true;
       if (const auto index = array.index_read(chunk.number)) {
         Name name{index->key, index->range};
-        if (bad_indexes_.contains(name)) return true;  // its worker will learn why
+        if (bad_indexes_.contains(name)) return true;  // its worker will report the error
         if (indexes_.insert(std::move(name)).second)
           index_queue_.insert(
               std::ranges::upper_bound(index_queue_, sample->position, {}, &IndexRead::position),
@@ -148,7 +148,7 @@ bool ReadAhead::has_room() const {
   return held_bytes_.load() + expected_bytes_ + static_cast<std::uint64_t>(average_bytes_) <= capacity_;
 }
 
-// An index is wanted earlier than what it leads to.
+// An index must be read some batches before the chunks that it locates.
 bool ReadAhead::index_comes_first() const {
   if (index_queue_.empty()) return false;
   if (queue_.empty() || !has_room()) return true;
@@ -157,7 +157,8 @@ bool ReadAhead::index_comes_first() const {
   return index_queue_.front().position <= next + lead;
 }
 
-// Starts what may be started. Reads are started without the lock: a store may answer at once.
+// Starts as many reads as the limits allow. Each is started without the lock, because a store may answer at once on
+// this thread.
 void ReadAhead::pump() {
   if (is_pumping_ || !stop_.stop_possible()) return;
   is_pumping_ = true;
@@ -187,23 +188,23 @@ void ReadAhead::start_index() {
   auto memory = std::make_shared<std::vector<std::byte>>();
   wanted.store->start_read(
       wanted.read,
-      [memory](std::size_t bytes) -> Result<MutableBytes> {  // bounded by the read's max_bytes
+      [memory](std::size_t bytes) -> Result<MutableBytes> {  // at most max_bytes of the read
         memory->resize(bytes);
         return MutableBytes(*memory);
       },
       stop,
       [this, wanted, memory, generation](Result<ObjectBytes> answer) {
         const bool was_stopped = !answer && answer.error().code == ErrorCode::kStopped;
-        const Status kept = was_stopped ? Status{}
-                                        : source_.storage().arrays[wanted.chunk.array]->add_index(
-                                              wanted.chunk.number, std::move(answer));
+        const Status added = was_stopped ? Status{}
+                                         : source_.storage().arrays[wanted.chunk.array]->add_index(
+                                               wanted.chunk.number, std::move(answer));
         const MutexLock lock(mutex_);
         --in_flight_;
         ++answers_;
         if (generation == generation_) {
           Name name{wanted.read.key, wanted.read.range};
           indexes_.erase(name);
-          if (!kept) bad_indexes_.insert(std::move(name));
+          if (!added) bad_indexes_.insert(std::move(name));
           place_chunks();
           pump();
         }
@@ -212,12 +213,12 @@ void ReadAhead::start_index() {
       });
 }
 
-// The first read of the queue, with those that stand close to it. Where there is little to read, for
-// instance at the beginning, it is spread over as many requests as the store takes.
+// Returns the first read of the queue, joined with queued reads of nearby bytes. If there is little to read, for
+// example at the beginning of an epoch, joined reads are short, so that all requests that the store allows are used.
 JoinedRead ReadAhead::next_joined(std::size_t limit) const {
   std::vector<ObjectRead> wanted;
   std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < std::min(queue_.size(), kReadsLookedAt); ++i) {
+  for (std::size_t i = 0; i < std::min(queue_.size(), kMaxReadsExamined); ++i) {
     if (queue_[i]->store != queue_.front()->store) break;
     const ByteRange& range = queue_[i]->read.range;
     if (i == 0 && (queue_[i]->read.only_version || range.from_end || range.length == ByteRange::kToTheEnd)) return {queue_[i]->read, {0}};
@@ -225,7 +226,7 @@ JoinedRead ReadAhead::next_joined(std::size_t limit) const {
     if (range.length != ByteRange::kToTheEnd) bytes += range.length;
   }
   MergeRule rule;
-  rule.max_bytes = std::clamp(bytes / std::max<std::size_t>(limit, 1), kShortestJoined, kLongestJoined);
+  rule.max_bytes = std::clamp(bytes / std::max<std::size_t>(limit, 1), kMinJoinedBytes, kMaxJoinedBytes);
   JoinedRead joined = coalesce(wanted, rule).front();
   for (const std::size_t part : joined.parts)
     joined.read.urgent_requests = std::max(joined.read.urgent_requests, wanted[part].urgent_requests);
@@ -234,7 +235,7 @@ JoinedRead ReadAhead::next_joined(std::size_t limit) const {
 
 Result<std::shared_ptr<ReadAhead::Memory>> ReadAhead::allocate(std::size_t bytes) {
   if (held_bytes_.load() + bytes > capacity_ || !area_->try_reserve(bytes))
-    return fail(ErrorCode::kNoMemory, "no room to read ahead");
+    return fail(ErrorCode::kNoMemory, "no memory left to read ahead");
   held_bytes_.fetch_add(bytes);
   return std::make_shared<Memory>(*this, bytes);
 }
@@ -285,14 +286,14 @@ void ReadAhead::start_joined(const JoinedRead& joined) {
           } else if (answer.error().code == ErrorCode::kNoMemory) {
             part->state = Fetch::State::kRefused;
           } else {
-            // An error of a joined read is not the fault of every part of it.
+            // The error may concern only one part of a joined read, so the workers read each part again.
             part->error = answer.error();
             part->state = parts->size() > 1 && answer.error().code != ErrorCode::kStopped
                               ? Fetch::State::kRefused
                               : Fetch::State::kArrived;
           }
         }
-        // The store may destroy this function later than this object: nothing in it may hold memory by then.
+        // The store may destroy this function after this object is gone, so it must not hold memory of this object.
         memory->reset();
         parts->clear();
         changed_.notify_all();
@@ -335,7 +336,7 @@ std::optional<Result<ReadAhead::Bytes>> ReadAhead::take_version(const std::strin
 
 std::optional<Result<ReadAhead::Bytes>> ReadAhead::hand_over(FetchPtr fetch) {
   if (fetch->state == Fetch::State::kQueued) {
-    // It is not started, and the worker that wants it has nothing better to do than to read it.
+    // The read was not started, so the worker reads the bytes itself instead of waiting.
     std::erase(queue_, fetch);
     fetch->state = Fetch::State::kRefused;
   }
@@ -346,7 +347,7 @@ std::optional<Result<ReadAhead::Bytes>> ReadAhead::hand_over(FetchPtr fetch) {
   return Result<Bytes>(Bytes{fetch->bytes, fetch->read.range.offset, std::move(fetch->memory), fetch->version});
 }
 
-// It may have been replaced meanwhile by another fetch of the same bytes, which stays.
+// Another fetch of the same bytes may have replaced this one meanwhile; that one is not removed.
 void ReadAhead::forget(const Fetch& fetch) {
   const auto named = fetches_.find(Name{fetch.read.key, fetch.read.range});
   if (named != fetches_.end() && named->second.get() == &fetch) fetches_.erase(named);
@@ -360,13 +361,14 @@ void ReadAhead::forget(const Fetch& fetch) {
 }
 
 Result<ObjectBytes> ReadAhead::read(const Store& store, const ObjectRead& read, const Store::Allocate& allocate) {
+  // Shared with the store, which may still be inside set() when this function returns.
   const auto answer = std::make_shared<ReadAnswer>();
   std::stop_token stop;
   {
     const MutexLock lock(mutex_);
     stop = stop_.get_token();
     if (!stop_.stop_possible())
-      return fail(ErrorCode::kStopped, "reading was broken off",
+      return fail(ErrorCode::kStopped, "reading was cancelled",
                   {read.key, static_cast<std::int64_t>(read.range.offset), -1, -1});
   }
   store.start_read(read, allocate, stop, [answer](Result<ObjectBytes> result) { answer->set(std::move(result)); });
@@ -401,7 +403,7 @@ void ReadAhead::limit(std::uint64_t bytes) {
   for (const auto& [name, fetch] : fetches_)
     if (fetch->state == Fetch::State::kArrived && fetch->memory) arrived.push_back(fetch);
   std::ranges::sort(arrived, std::greater<>(), [](const FetchPtr& fetch) { return fetch->position; });
-  // Reads that were joined share their memory, so that what is freed shows only as it happens.
+  // Joined reads share memory, which is freed only with the last of them, so held_bytes_ is checked after each.
   for (const FetchPtr& fetch : arrived) {
     if (held_bytes_.load() <= bytes) break;
     fetch->state = Fetch::State::kRefused;

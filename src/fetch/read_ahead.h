@@ -1,9 +1,9 @@
-// Reads bytes before their samples need them, where a store answers many reads at a time (HTTP): as many as the store
-// wants in flight, in the order of need, joined where they lie close together.
+// Reads bytes before their samples need them, from stores that answer many reads at a time (HTTP). It has as many reads
+// in flight as the store wants, in the order of need, and joins reads of nearby bytes.
 //
-// What was read waits, within its share of the memory budget, until a worker takes it. A worker reads by itself what
-// was not read ahead (no memory was left, or the sample is a stand-in), so nobody waits for memory.
-// Thread-safe.
+// Bytes that were read wait in memory, within their share of the budget, until a worker takes them. A worker reads
+// itself whatever was not read ahead (no memory was left, or the sample is a stand-in), so nothing waits for memory.
+// Thread-safe, except that start() must not run while a worker reads.
 #pragma once
 
 #include <atomic>
@@ -33,41 +33,42 @@ using ReadAheadMutex = ClassMutex<ReadAhead>;
 
 class ReadAhead {
  public:
-  // Bytes that were read, and who else has part of them.
+  // Bytes that were read. `memory` keeps them alive; joined reads share it.
   struct Bytes {
     ConstBytes bytes;
-    std::uint64_t offset = 0;  // of the first of them, in the object
+    std::uint64_t offset = 0;  // offset of the first byte in the object
     std::shared_ptr<const void> memory;
-    ObjectVersion version;  // of the object they were read from
+    ObjectVersion version;  // version of the object that they were read from
   };
 
-  // Memory comes from the area, all of it unless limit() says less.
+  // Allocates from the area, and may use all of it unless limit() sets less.
   ReadAhead(const Source& source, std::shared_ptr<Area> area);
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
 
-  // Breaks off what is under way, so that nobody waits for it longer; then, begins anew.
+  // Cancels all reads in flight, so that no worker waits for them. start() begins again.
   void interrupt() PENSTOCK_EXCLUDES(mutex_);
-  // Those of the first batch are spread over all requests: until it is there, nothing goes on.
+  // Reads of the first batch are divided among all requests that the store allows, because training cannot begin
+  // before that batch has arrived.
   void start(const PositionRange& first_batch) PENSTOCK_EXCLUDES(mutex_);
-  // The sample at this position needs these (positions rise).
+  // Plans reads for the sample at this position. Calls come in ascending order of positions.
   void want(std::uint64_t position, std::span<const ChunkId> chunks) PENSTOCK_EXCLUDES(mutex_);
   void want(std::uint64_t position, const Store& store, std::vector<ObjectRead> reads) PENSTOCK_EXCLUDES(mutex_);
-  // Each hands over the answer of a read that was planned, waiting for it where it is under way; nothing where it was
-  // not, or cannot be, read ahead: the bytes of an extent of the sample at this position, a chunk, the version of an
-  // object.
+  // Each of these takes the answer of a planned read: the bytes of an extent of the sample at this position, the bytes
+  // of a chunk, or the version of an object. It waits if the read is in flight. It returns nullopt if the read was not
+  // planned, not started, or refused for lack of memory.
   std::optional<Result<Bytes>> take(std::uint64_t position, const Extent& extent) PENSTOCK_EXCLUDES(mutex_);
   std::optional<Result<Bytes>> take(const ChunkId& chunk) PENSTOCK_EXCLUDES(mutex_);
   std::optional<Result<Bytes>> take_version(const std::string& object) PENSTOCK_EXCLUDES(mutex_);
-  // Reads it now, into memory that `room` gives.
-  Result<ObjectBytes> read(const Store& store, const ObjectRead& read, const Store::Allocate& room)
+  // Reads now, into memory from `allocate`, and waits for the answer. interrupt() makes it fail.
+  Result<ObjectBytes> read(const Store& store, const ObjectRead& read, const Store::Allocate& allocate)
       PENSTOCK_EXCLUDES(mutex_);
-  // The indexes that location() of this chunk needs: waits for those that are under way, reads others.
+  // Loads the indexes that location() of this chunk needs: waits for those in flight, and reads the others.
   Status bring_indexes(const ChunkedArray& array, std::uint64_t chunk) PENSTOCK_EXCLUDES(mutex_);
-  // The sample is made: what was read for it and nobody took is dropped.
+  // Called when the sample is made. Drops what was read for it and not taken.
   void finish(std::uint64_t position) PENSTOCK_EXCLUDES(mutex_);
-  // At most so many bytes from now on. What was read for the samples that come last is dropped; their
-  // workers read it again.
+  // Sets the number of bytes that may be held. Drops what was read for the latest samples until the limit is met;
+  // workers read those bytes again.
   void limit(std::uint64_t bytes) PENSTOCK_EXCLUDES(mutex_);
 
  private:
@@ -79,7 +80,7 @@ class ReadAhead {
   struct NameHash {
     std::size_t operator()(const Name& name) const;
   };
-  // Of one joined read.
+  // The memory of one joined read.
   struct Memory {
     Memory(ReadAhead& owner_, std::size_t size_);
     ~Memory();
@@ -102,7 +103,7 @@ class ReadAhead {
     ObjectVersion version PENSTOCK_GUARDED_BY(ReadAheadMutex::held);
   };
   using FetchPtr = std::shared_ptr<Fetch>;
-  struct Unplaced {  // chunks whose place is not known before an index was read
+  struct Unplaced {  // chunks whose location is known only after an index was read
     std::uint64_t position = 0;
     std::vector<ChunkId> chunks;
   };
@@ -110,7 +111,7 @@ class ReadAhead {
   void add(std::uint64_t position, const Store& store, ObjectRead read, std::size_t reads,
            std::optional<ChunkId> chunk = std::nullopt)
       PENSTOCK_REQUIRES(mutex_);
-  // Waits for the answer, and forgets the fetch.
+  // Waits for the answer, and removes the fetch.
   std::optional<Result<Bytes>> hand_over(FetchPtr fetch) PENSTOCK_REQUIRES(mutex_, ReadAheadMutex::held);
   void forget(const Fetch& fetch) PENSTOCK_REQUIRES(mutex_);
   std::size_t urgent_requests(std::uint64_t position, std::size_t reads, const Store& store) const
@@ -150,7 +151,7 @@ class ReadAhead {
   std::unordered_set<Name, NameHash> bad_indexes_ PENSTOCK_GUARDED_BY(mutex_);   // asked for in vain
   std::size_t in_flight_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   std::size_t answers_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // being dealt with, on threads of the store
-  // Of what is under way, as far as it is known or guessed.
+  // Bytes of the reads in flight, as far as they are known or estimated.
   std::uint64_t expected_bytes_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   double average_bytes_ PENSTOCK_GUARDED_BY(mutex_) = 256 << 10;
   bool is_pumping_ PENSTOCK_GUARDED_BY(mutex_) = false;

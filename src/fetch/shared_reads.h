@@ -1,7 +1,7 @@
-// What the workers of one epoch read through.
+// The readers that the workers of one epoch share.
 //
-// All pointers are borrowed: the epoch owns what they point to and outlives the work on its samples. What they
-// point to is thread-safe.
+// All pointers are borrowed: the epoch owns the readers and outlives the work on its samples. Workers may use the
+// readers at the same time.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct SharedReads {
   const SampleCache* cache = nullptr;    // nullptr: nothing is cached
   std::uint64_t epoch = 0;               // unique in the process: files may have changed since another epoch
 
-  // nullptr where the store is read by the worker that needs the bytes.
+  // Returns nullptr if nothing is read ahead.
   ReadAhead* ahead() const { return lookahead != nullptr ? lookahead->ahead() : nullptr; }
 };
 

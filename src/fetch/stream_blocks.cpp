@@ -11,12 +11,12 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kPiece = 256 << 10;  // decompressed at a time: readers keep a buffer of this size
-constexpr std::uint64_t kMaxStreamsAhead = 16;
-constexpr std::uint64_t kAheadOfDecoder = 8 * kMiB;  // of distant stores
+constexpr std::uint64_t kPieceBytes = 256 << 10;  // decompressed at a time; readers have a buffer of this size
+constexpr std::uint64_t kDefaultPrefetch = 16;    // batches
+constexpr std::uint64_t kReadAheadBytes = 8 * kMiB;  // compressed bytes read ahead per decoder, from distant stores
 constexpr auto kMemoryPatience = std::chrono::milliseconds(10);
-// Blocks passed on the way to one that is farther off are not worth keeping.
-constexpr std::size_t kWorthKeeping = 64;
+// A decoder on its way to a block caches at most this many blocks before it. It passes over earlier ones.
+constexpr std::size_t kMaxBlocksBefore = 64;
 
 std::vector<std::uint64_t> sizes_of(const Source& source) {
   std::vector<std::uint64_t> sizes;
@@ -33,26 +33,26 @@ Result<StreamPlan> plan_streams(const Source& source, const StreamRequest& reque
     return compression_of_name(stream.object) == Compression::kZstd;
   });
   StreamPlan plan;
-  // One that is at its end is closed at once, so that where windows meet there are hardly more.
+  // A decoder is closed at the end of its shard, so two more than a window has suffice where two windows meet.
   const std::uint64_t window = std::max<std::uint64_t>(request.window_units, 1);
   plan.decoders = std::min<std::size_t>(source.storage().streams.size(), window + 2);
   plan.decoder_bytes = plan.decoders * (memory_of_reader(zstd ? Compression::kZstd : Compression::kGzip) +
-                                        (source.storage().reads_ahead() > 0 ? kAheadOfDecoder : 0));
-  // Of a subset, the blocks that it touches.
+                                        (source.storage().reads_ahead() > 0 ? kReadAheadBytes : 0));
+  // A subset reads only the blocks that have samples of it.
   const auto units = source.storage().units;
   const std::size_t touched = units ? units->first_sample.size() - 1 : sizes.size();
-  const double samples_a_block =
+  const double samples_per_block =
       std::max(1.0, static_cast<double>(source.size()) / static_cast<double>(touched));
-  const double samples_a_window = samples_a_block * static_cast<double>(window);
+  const double samples_per_window = samples_per_block * static_cast<double>(window);
   const auto bytes_with = [&](std::uint64_t prefetch) {
-    // All windows that samples of this many batches can be in.
+    // Counts all windows that samples of this many batches can belong to.
     const double reach = static_cast<double>((prefetch + 1) * request.batch_samples);
-    const auto windows = static_cast<std::uint64_t>(reach / samples_a_window) + 2;
+    const auto windows = static_cast<std::uint64_t>(reach / samples_per_window) + 2;
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < std::min<std::size_t>(windows * window, sizes.size()); ++i) sum += sizes[i];
     return sum;
   };
-  plan.prefetch = request.prefetch ? request.prefetch : kMaxStreamsAhead;
+  plan.prefetch = request.prefetch ? request.prefetch : kDefaultPrefetch;
   const auto fits = [&] { return plan.decoder_bytes + bytes_with(plan.prefetch) <= request.max_bytes; };
   while (plan.prefetch > 1 && !fits()) plan.prefetch /= 2;
   plan.block_bytes = bytes_with(plan.prefetch);
@@ -117,10 +117,10 @@ StreamBlocks::BlockPtr StreamBlocks::find(std::size_t block) {
   return found->second.block;
 }
 
-// What was decompressed in an earlier epoch is used if the file is still the same. Servers are not asked: a
-// loader takes their objects as they were when it was opened, or fails.
+// Drops the blocks of an earlier epoch if the file has changed since. Objects on servers are not checked: a loader uses
+// the version that it indexed when it was opened, or fails.
 void StreamBlocks::forget_if_changed(std::uint32_t stream) {
-  std::vector<BlockPtr> forgotten;  // they give their memory back after the lock
+  std::vector<BlockPtr> forgotten;  // blocks are destroyed, and their memory released, after the lock
   const MutexLock lock(mutex_);
   const auto opened = opened_.find(stream);
   if (opened == opened_.end() || std::exchange(opened->second.looked_at, epochs_) == epochs_) return;
@@ -156,7 +156,7 @@ std::shared_ptr<StreamBlocks::Decoder> StreamBlocks::decoder_of(std::uint32_t st
   if (decoders_.size() > plan_.decoders) {
     const auto oldest =
         std::ranges::min_element(decoders_, {}, [](const auto& entry) { return entry.second.last_use; });
-    decoders_.erase(oldest);  // who still reads with it holds it
+    decoders_.erase(oldest);  // a worker that still reads with it shares ownership
   }
   return result;
 }
@@ -173,7 +173,7 @@ Status StreamBlocks::open(Decoder& decoder, std::uint32_t stream) {
   const ObjectVersion version{indexed.object_bytes, indexed.modified_ns};
   if (const Store& store = *indexed.store; store.reads_ahead() > 0) {
     const MutexLock lock(mutex_);
-    decoder.object = make_ahead_object(store, path, version, kAheadOfDecoder, stop_.get_token());
+    decoder.object = make_ahead_object(store, path, version, kReadAheadBytes, stop_.get_token());
   } else {
     auto object = store.open(path);
     if (!object) return std::unexpected(std::move(object).error());
@@ -190,7 +190,7 @@ Status StreamBlocks::open(Decoder& decoder, std::uint32_t stream) {
   return {};
 }
 
-// Also keeps the blocks it comes past: in a window they are wanted too.
+// Also caches the blocks that the decoder passes on the way, because other samples of the window need them.
 Result<StreamBlocks::BlockPtr> StreamBlocks::read_up_to(Decoder& decoder, std::size_t block) {
   const std::vector<StreamBlock>& blocks = source_.storage().blocks;
   const std::uint32_t stream = blocks[block].stream;
@@ -200,7 +200,7 @@ Result<StreamBlocks::BlockPtr> StreamBlocks::read_up_to(Decoder& decoder, std::s
       return std::unexpected(bad->second.error);
   }
   if (!decoder.reader || decoder.next_block > block) PENSTOCK_CHECK(open(decoder, stream));
-  if (block - decoder.next_block > kWorthKeeping) decoder.next_block = block - kWorthKeeping;
+  if (block - decoder.next_block > kMaxBlocksBefore) decoder.next_block = block - kMaxBlocksBefore;
   while (true) {
     const std::size_t number = decoder.next_block;
     auto made = read(decoder, number);
@@ -222,7 +222,7 @@ Result<StreamBlocks::BlockPtr> StreamBlocks::read_up_to(Decoder& decoder, std::s
       kept_.insert_or_assign(number, Entry{*made, ++now_});
     }
     if (number == block) return made;
-    // What was only passed is not held while more is asked for: another may need its memory.
+    // `made` is released here: a worker must not hold a block while it asks for the memory of the next.
   }
 }
 
@@ -235,11 +235,12 @@ Result<StreamBlocks::BlockPtr> StreamBlocks::read(Decoder& decoder, std::size_t 
     taken.error().where = where;
     return std::unexpected(std::move(taken).error());
   }
-  auto block = std::make_shared<Block>(*this, number, wanted.begin_byte, size, decoder.object->version());  // gives back what it took
+  // The destructor of the block releases the memory.
+  auto block = std::make_shared<Block>(*this, number, wanted.begin_byte, size, decoder.object->version());
   block->bytes.reserve(size);
   while (block->bytes.size() < size) {
     const std::uint64_t at = block->bytes.size();
-    const auto piece = decoder.reader->at(wanted.begin_byte + at, std::min(kPiece, size - at));
+    const auto piece = decoder.reader->at(wanted.begin_byte + at, std::min(kPieceBytes, size - at));
     if (!piece) return std::unexpected(piece.error());
     if (piece->empty())
       return fail(ErrorCode::kTruncated, "compressed shard ends before its index says", where);
@@ -259,7 +260,7 @@ Status StreamBlocks::take_memory(std::uint64_t bytes) {
         ErrorCode::kNoMemory,
         fmt::format("a block of {} bytes of a compressed shard does not fit the memory budget", bytes));
   while (!try_take_memory(bytes)) {
-    if (give_up_oldest()) continue;  // its memory comes back here
+    if (give_up_oldest()) continue;  // the block is destroyed here, which releases its memory
     PENSTOCK_CHECK(check_interruption(source_.uri()));
     const MutexLock lock(memory_mutex_);
     memory_came_back_.wait_until(memory_mutex_, ConditionVariable::Clock::now() + kMemoryPatience);
@@ -269,7 +270,8 @@ Status StreamBlocks::take_memory(std::uint64_t bytes) {
 
 bool StreamBlocks::try_take_memory(std::uint64_t bytes) {
   const MutexLock lock(memory_mutex_);
-  // An epoch that was given up may still hold its memory for a moment.
+  // The decoders' memory is reserved here and not in the constructor, because an epoch that was given up may still hold
+  // it for a moment.
   if (decoder_bytes_ < plan_.decoder_bytes) {
     if (!area_->try_reserve(plan_.decoder_bytes)) return false;
     decoder_bytes_ = plan_.decoder_bytes;
@@ -279,7 +281,7 @@ bool StreamBlocks::try_take_memory(std::uint64_t bytes) {
   return true;
 }
 
-// Of those that no worker holds, the one that was used longest ago; nothing where all are held.
+// Evicts the least recently used block that no worker holds, and returns it. Returns nullptr if all are held.
 StreamBlocks::BlockPtr StreamBlocks::give_up_oldest() {
   const MutexLock lock(mutex_);
   auto oldest = kept_.end();

@@ -25,23 +25,23 @@
 
 namespace penstock {
 
-// How much of the shards is open at one time.
+// The number of shards that are open at one time, and the memory that they take.
 struct StreamPlan {
   std::uint64_t block_bytes = 0, decoder_bytes = 0;
-  std::uint64_t prefetch = 0;  // batches ahead that this is enough for
+  std::uint64_t prefetch = 0;  // batches ahead for which this suffices
   std::size_t decoders = 0;
 
   std::uint64_t bytes() const { return block_bytes + decoder_bytes; }
 };
 
 struct StreamRequest {
-  std::uint64_t window_units = 0;   // 0: in the source's own order
-  std::uint64_t batch_samples = 1;  // over all ranks: what one step of all of them goes forward
-  std::uint64_t prefetch = 0;       // wanted; 0: choose
+  std::uint64_t window_units = 0;   // 0: samples come in the source's own order
+  std::uint64_t batch_samples = 1;  // samples per training step, over all ranks
+  std::uint64_t prefetch = 0;       // batches that the user wants ahead; 0: choose
   std::uint64_t max_bytes = 0;
 };
 
-// As many batches ahead as fit; fails, saying how much is needed, where not even one does.
+// Plans as many batches ahead as fit. If not even one fits, fails and says how much memory is needed.
 Result<StreamPlan> plan_streams(const Source& source, const StreamRequest& request);
 
 class StreamBlocks {
@@ -59,24 +59,24 @@ class StreamBlocks {
 
     StreamBlocks& owner;
     std::size_t number;
-    std::uint64_t begin_byte;  // of the uncompressed object
+    std::uint64_t begin_byte;  // offset in the uncompressed object
     std::uint64_t size;
-    ObjectVersion version;  // of the compressed object
+    ObjectVersion version;  // version of the compressed object
     std::vector<std::byte> bytes;
   };
   using BlockPtr = std::shared_ptr<const Block>;
 
-  // Memory comes from the area.
+  // Blocks and decoders use memory of the area.
   StreamBlocks(const Source& source, std::shared_ptr<Area> area, const StreamPlan& plan);
   StreamBlocks(const StreamBlocks&) = delete;
   ~StreamBlocks();
 
   Result<BlockPtr> get(std::size_t block) PENSTOCK_EXCLUDES(mutex_, memory_mutex_);
 
-  // More or less memory for blocks from now on, as another plan for the same order says.
+  // Sets the memory for blocks to that of another plan for the same order.
   void limit(const StreamPlan& plan) PENSTOCK_EXCLUDES(mutex_, memory_mutex_);
 
-  // Breaks off what waits for a distant store; then, begins anew. No worker reads meanwhile.
+  // interrupt() cancels reads that wait for a distant store. start() begins an epoch; no worker may read meanwhile.
   void interrupt() PENSTOCK_EXCLUDES(mutex_);
   void start() PENSTOCK_EXCLUDES(mutex_);
 
@@ -85,7 +85,7 @@ class StreamBlocks {
     Mutex mutex;  // one reads at a time
     std::unique_ptr<Object> object PENSTOCK_GUARDED_BY(mutex);
     std::unique_ptr<ForwardReader> reader PENSTOCK_GUARDED_BY(mutex);
-    std::size_t next_block PENSTOCK_GUARDED_BY(mutex) = 0;  // the first that it has not passed
+    std::size_t next_block PENSTOCK_GUARDED_BY(mutex) = 0;  // the first block that it has not decompressed
   };
   struct OpenDecoder {
     std::shared_ptr<Decoder> decoder;
@@ -118,12 +118,12 @@ class StreamBlocks {
   ConditionVariable memory_came_back_;
   std::uint64_t live_bytes_ PENSTOCK_GUARDED_BY(memory_mutex_) = 0;
   std::uint64_t max_bytes_ PENSTOCK_GUARDED_BY(memory_mutex_) = 0;
-  // Reserved before the first block is read.
+  // Reserved for decoders, when the first block is read.
   std::uint64_t decoder_bytes_ PENSTOCK_GUARDED_BY(memory_mutex_) = 0;
   Mutex mutex_;
   std::uint64_t now_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   std::stop_source stop_ PENSTOCK_GUARDED_BY(mutex_);
-  // From which block on a stream cannot be read: trying again would only take long.
+  // The first block of a stream that cannot be read. Remembered because trying again would take long.
   struct Damage {
     std::size_t first_block;
     Error error;
@@ -132,7 +132,7 @@ class StreamBlocks {
   std::uint64_t epochs_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // started
   struct Opened {
     ObjectVersion version;
-    std::uint64_t looked_at = 0;  // in which epoch
+    std::uint64_t looked_at = 0;  // the epoch in which the version was last checked
   };
   std::unordered_map<std::uint32_t, Opened> opened_ PENSTOCK_GUARDED_BY(mutex_);  // streams in files
   std::unordered_map<std::size_t, Entry> kept_ PENSTOCK_GUARDED_BY(mutex_);

@@ -42,7 +42,7 @@ class WalkOrder final : public EpochOrder {
 
  private:
   // Most epochs are one pass. An epoch may also have very many passes; since they come one after another,
-  // only the current one is kept.
+  // only the current one is cached.
   std::shared_ptr<const Pass> later_pass(std::uint64_t pass) const PENSTOCK_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (!later_made_ || later_pass_ != pass) {

@@ -1,7 +1,7 @@
 // The order of an epoch: maps positions to samples, as a pure function of (seed, epoch, position).
 //
 // It never depends on threads, ranks, the cache or timing. Ranks and resumed runs take slices of it
-// (rank_slice.h). Immutable; thread-safe.
+// (rank_slice.h). Thread-safe: the results of an order never change; some orders cache parts of them under a lock.
 #pragma once
 
 #include <cstdint>

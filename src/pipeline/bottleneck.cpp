@@ -3,8 +3,8 @@
 namespace penstock {
 namespace {
 
-constexpr double kShareOfWaiting = 0.05;     // a consumer that waits less than this is the slow one
-constexpr double kDecodesWorthAWord = 1.1;  // per chunk
+constexpr double kShareOfWaiting = 0.05;      // if the consumer waits less than this, it is the bottleneck itself
+constexpr double kMinDecodesPerChunk = 1.1;  // below this, repeated decoding is not reported
 
 }  // namespace
 
@@ -21,7 +21,7 @@ std::string find_bottleneck(const LoaderStats& stats) {
     if (stats.stages[i].seconds > stats.stages[slowest].seconds) slowest = i;
   const bool is_for_chunks =
       slowest == static_cast<std::size_t>(Stage::kRead) || slowest == static_cast<std::size_t>(Stage::kDecode);
-  if (is_for_chunks && stats.chunks.is_repeated() && stats.chunks.decodes_per_chunk() >= kDecodesWorthAWord)
+  if (is_for_chunks && stats.chunks.is_repeated() && stats.chunks.decodes_per_chunk() >= kMinDecodesPerChunk)
     return "memory";
   return std::string(name_of(static_cast<Stage>(slowest)));
 }

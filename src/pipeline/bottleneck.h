@@ -1,4 +1,4 @@
-// The verdict over a run: who was waited for. A pure function of the counters, so that whoever has them may ask.
+// Names the bottleneck of a run. It is a pure function of the counters, so that a tuner can call it too.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-// "training step" where the consumer hardly waits; else the slowest stage, or "memory" where chunks are decoded again
-// because they did not fit; "unknown" before the first batch.
+// Returns "training step" if the consumer hardly waits; otherwise the slowest stage, or "memory" if chunks are decoded
+// repeatedly because they do not fit; "unknown" before the first batch.
 std::string find_bottleneck(const LoaderStats& stats);
 
 }  // namespace penstock

@@ -9,19 +9,22 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kLeastVariable = 1 * kMiB;
-constexpr std::uint64_t kMaxShare = 32 * kMiB;  // a 20 megapixel photograph is rarer than RAM is dear
-constexpr std::uint64_t kChunkPart = 8;  // of the memory, to decode chunks on all threads
-constexpr std::uint64_t kUnusualChunk = 2;  // times the usual scratch: that much more one chunk may take,
-constexpr std::uint64_t kUnusualPart = 32;  // and at most this part of the memory
-constexpr std::uint64_t kLeastBatchesAhead = 4;
+constexpr std::uint64_t kMinVariableBytes = 1 * kMiB;
+constexpr std::uint64_t kMaxShareBytes = 32 * kMiB;  // larger images are rare; they use the pot
+// Scratch to decode chunks on all threads: at most one part in kChunkPart of the memory. In addition one chunk may take
+// kUnusualChunk times the usual scratch, but at most one part in kUnusualPart of the memory.
+constexpr std::uint64_t kChunkPart = 8;
+constexpr std::uint64_t kUnusualChunk = 2;
+constexpr std::uint64_t kUnusualPart = 32;
+constexpr std::uint64_t kMinBatchesAhead = 4;
 constexpr std::uint64_t kMaxBatchesAhead = 64;
-constexpr std::uint64_t kSmallQueueBytes = 64 * kMiB;  // below this, depth costs nothing worth saving
-constexpr std::uint64_t kWithTheUser = 2;  // the batch in use, and the one it is being replaced by
+constexpr std::uint64_t kSmallQueueBytes = 64 * kMiB;  // a queue of this size is cheap, so its depth is not reduced
+constexpr std::uint64_t kBatchesInUse = 2;  // the batch that the user has, and the one that is handed over next
 
 std::uint64_t variable_area(const BudgetRequest& request) {
-  // The next batch to leave has half of the area that varies; the bytes are a guess from one sample.
-  return request.variable_bytes ? std::max(request.variable_bytes * 5 / 2, kLeastVariable) : 0;
+  // The next batch to be delivered may use half of this area. variable_bytes is an estimate from one sample, so a half
+  // must exceed it.
+  return request.variable_bytes ? std::max(request.variable_bytes * 5 / 2, kMinVariableBytes) : 0;
 }
 
 }  // namespace
@@ -54,8 +57,9 @@ Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
                     (needed + shared) / kMiB + 1));
   BudgetPlan plan;
   plan.in_flight_bytes = request.in_flight_bytes;
-  // Either all workers can decode the largest chunk, or one at a time and the others chunks that are smaller or
-  // compressed better. What all do not need is for one that takes more than usual. The pot is lent out.
+  // Either all workers can decode the largest chunk at the same time, or one worker can while the others decode smaller
+  // or better compressed ones. The rest is a pot for one chunk that takes more than usual. While nobody needs the pot,
+  // decoded chunks use it.
   const std::uint64_t one_chunk = request.chunk_scratch_bytes;
   const std::uint64_t for_chunks = std::min(wanted_chunk_scratch(request), budget - needed + one_chunk);
   const bool is_little = threads * one_chunk <= std::min(for_chunks, request.budget_bytes / kChunkPart);
@@ -68,7 +72,7 @@ Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
   const std::uint64_t scratch = std::min(wanted_scratch, rest - request.batch_bytes - variable);
   plan.batch_area_bytes = rest - scratch;
   if (variable > 0) {
-    // By their shares of a batch, of which the one that varies is a guess: hence at least a quarter.
+    // Divided as a batch is. The size of variable values is an estimate, so they get at least a quarter.
     const double share =
         std::max(0.25, static_cast<double>(variable) / static_cast<double>(variable + request.batch_bytes));
     plan.variable_area_bytes =
@@ -76,14 +80,14 @@ Result<BudgetPlan> divide_budget(const BudgetRequest& request) {
                    plan.batch_area_bytes - request.batch_bytes);
     plan.batch_area_bytes -= plan.variable_area_bytes;
   }
-  plan.scratch_share_bytes = std::clamp(scratch / (2 * threads), request.least_share_bytes, kMaxShare);
+  plan.scratch_share_bytes = std::clamp(scratch / (2 * threads), request.least_share_bytes, kMaxShareBytes);
   plan.scratch_pot_bytes = scratch - std::min(scratch, plan.scratch_share_bytes * threads);
   const std::uint64_t fit = plan.batch_area_bytes / request.batch_bytes;
   const std::uint64_t wanted =
       request.prefetch ? request.prefetch
                        : std::clamp(kSmallQueueBytes / (request.batch_bytes + request.variable_bytes),
-                                    kLeastBatchesAhead, kMaxBatchesAhead);
-  plan.prefetch = std::max<std::uint64_t>(1, std::min(wanted, fit > kWithTheUser ? fit - kWithTheUser : 1));
+                                    kMinBatchesAhead, kMaxBatchesAhead);
+  plan.prefetch = std::max<std::uint64_t>(1, std::min(wanted, fit > kBatchesInUse ? fit - kBatchesInUse : 1));
   return plan;
 }
 

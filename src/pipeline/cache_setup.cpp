@@ -11,7 +11,7 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kSmallEntry = 8 << 10;
-constexpr std::uint64_t kBesideEntry = 256;  // what a table and the entry itself say of it
+constexpr std::uint64_t kEntryOverhead = 256;  // bytes of an entry in the table and in its head
 constexpr std::uint64_t kSamplesMeasured = 3, kSamplesTried = 16;
 
 std::uint64_t count_units(const Source& source) {
@@ -22,10 +22,11 @@ std::uint64_t count_units(const Source& source) {
 
 std::uint64_t bytes_of(double bytes) { return static_cast<std::uint64_t>(std::max(64.0, bytes)); }
 
-// Of the cache's entries those that fit, or will be wanted; other loaders will want more.
+// Returns the number of entries to prepare for: as many as fit, but not more than will be needed by this loader and by
+// others that share the cache.
 std::uint64_t entries_for(std::uint64_t cache_bytes, std::uint64_t data, std::uint64_t entry_bytes) {
   const std::uint64_t wanted = std::max(2 * data, cache_bytes / kSmallEntry);
-  return std::min(wanted, cache_bytes / (entry_bytes + kBesideEntry)) + 64;
+  return std::min(wanted, cache_bytes / (entry_bytes + kEntryOverhead)) + 64;
 }
 
 bool can_be_decoded(const SamplePlan& plan) {
@@ -37,8 +38,8 @@ bool has_fast_decode(const SamplePlan& plan) {
   return std::ranges::any_of(plan.fields, [](const FieldPlan& field) { return !field.program.can_be_cut(); });
 }
 
-// The mean of a few samples. Which ones does not depend on time: processes that are to share a cache must
-// come to the same sizes.
+// Measures the mean of a few samples. Which samples are measured does not depend on timing, because processes that
+// share a cache must arrive at the same sizes.
 Result<UnitCost> measure(const SamplePlan& plan, const ProbeMemory& memory, unsigned threads,
                  const SharedReads& shared) {
   const Source& source = *plan.source;
@@ -62,7 +63,7 @@ Result<UnitCost> measure(const SamplePlan& plan, const ProbeMemory& memory, unsi
     ++seen;
   }
   const double share = seen > 0 ? 1 / seen : 0;
-  // Many reads are under way at one time: a thread's worth of time is less than one takes.
+  // Several reads are in flight at one time, so a read costs a thread less time than it takes.
   const double overlap = at_a_time > 0 ? static_cast<double>(threads) / static_cast<double>(at_a_time) : 1;
   return UnitCost{mean.read_seconds * share * std::min(1.0, overlap), mean.decode_seconds * share,
                   mean.encoded_bytes * share, mean.decoded_bytes * share};
@@ -95,8 +96,8 @@ Result<std::unique_ptr<SampleCache>> set_up_cache(const SamplePlan& plan, const 
   if (options.cache_form == CacheForm::kDecoded && has_fast_decode(plan))
     return fail(
         ErrorCode::kInvalidArgument,
-        "cache_form=\"decoded\" keeps whole pictures, of which fast_decode makes other pixels; give one "
-        "of them up");
+        "cache_form=\"decoded\" caches whole images, and fast_decode makes other pixels from them; use only "
+        "one of the two");
   const auto cache = std::static_pointer_cast<TieredCache>(options.cache);
   const CacheOptions& sizes = cache->options();
   const auto measured = measure(plan, memory, threads, shared);
@@ -115,7 +116,7 @@ Result<std::unique_ptr<SampleCache>> set_up_cache(const SamplePlan& plan, const 
   PENSTOCK_CHECK(cache->prepare({identity, entries_for(sizes.ram_bytes, units * fields, least),
                                  entries_for(sizes.disk_bytes, units * fields, least), most,
                                  std::max(1u, options.local_ranks)}));
-  // All who share the entries must keep the same form.
+  // All loaders that share the entries must cache them in the same form.
   if (is_free && cache->agree(identity, static_cast<std::uint32_t>(form)) != static_cast<std::uint32_t>(form))
     form = form == CacheForm::kDecoded ? CacheForm::kEncoded : CacheForm::kDecoded;
   auto own = std::make_unique<SampleCache>(cache, plan, form);

@@ -19,7 +19,7 @@ Engine::Engine(LoaderParts parts)
       cached_bytes(parts.cached_bytes),
       ledger(std::move(parts.ledger)),
       pool(std::make_shared<BatchPool>(ledger, layout.batch_bytes(), budget.batch_area_bytes)),
-      room(std::make_shared<VariableMemory>(ledger, budget.variable_area_bytes)),
+      variable_memory(std::make_shared<VariableMemory>(ledger, budget.variable_area_bytes)),
       cache(std::move(parts.cache)),
       charge(std::move(parts.charge)),
       reads({*plan.source, stored_fields(plan), ledger, cache.get(), parts.streams.request,
@@ -27,7 +27,7 @@ Engine::Engine(LoaderParts parts)
       scheduler({plan,
                  layout,
                  pool,
-                 room,
+                 variable_memory,
                  ledger,
                  reads,
                  budget.scratch_share_bytes,
@@ -53,7 +53,7 @@ std::uint64_t Engine::memory_for(std::size_t epochs) const { return needs().byte
 ChunkStats Engine::chunk_stats() const {
   ChunkStats stats = reads.chunk_stats();
   if (!stats.is_repeated()) return stats;
-  // Every worker may be at a chunk that no other sample needs.
+  // Every worker may hold a chunk that no other sample needs.
   std::uint64_t at_work = 0, all = 0;
   for (const auto& array : plan.source->storage().arrays) {
     if (array->chunks() == 0) continue;

@@ -1,5 +1,5 @@
-// What a loader runs on: its memory, its workers and what they read through. All of it depends on how threads
-// and memory are divided, so that another division makes another engine.
+// Everything that a loader runs on: its memory, its workers and their readers. All of it depends on how threads and
+// memory are divided, so another division needs another engine.
 #pragma once
 
 #include <memory>
@@ -15,15 +15,15 @@ namespace penstock {
 struct Engine {
   explicit Engine(LoaderParts parts);
 
-  // What memory= would have to be for so many epochs at one time.
+  // Returns the memory= that this many epochs at one time would need.
   std::uint64_t memory_for(std::size_t epochs) const;
-  // With the memory= that would be enough to decode each chunk once.
+  // Includes the memory= that would suffice to decode each chunk once.
   ChunkStats chunk_stats() const;
-  // How many epochs the memory for batches can carry.
+  // Returns the number of epochs at one time for which the memory for batches suffices.
   std::uint64_t max_epochs() const { return budget.batch_area_bytes / layout.batch_bytes(); }
 
   const SamplePlan plan;
-  const OrderSpec order;  // as the options say
+  const OrderSpec order;  // the order that the options describe
   const SlotLayout layout;
   const BudgetPlan budget;
   const unsigned threads;
@@ -32,11 +32,11 @@ struct Engine {
   const std::uint64_t variable_bytes, cached_bytes;
   const std::shared_ptr<Ledger> ledger;
   const std::shared_ptr<BatchPool> pool;
-  const std::shared_ptr<VariableMemory> room;
+  const std::shared_ptr<VariableMemory> variable_memory;
   std::unique_ptr<SampleCache> cache;
   std::shared_ptr<const void> charge;
   ReadDivision reads;
-  Scheduler scheduler;  // last: its threads use what stands above
+  Scheduler scheduler;  // last, because its threads use the members above
 
  private:
   MemoryNeeds needs() const;

@@ -1,4 +1,4 @@
-// One epoch that a loader has started, as its LoaderCore keeps it.
+// One epoch that a loader has started. The mutex of its LoaderCore guards everything that is not const.
 #pragma once
 
 #include <memory>
@@ -28,14 +28,16 @@ struct EpochRecord {
   const EpochTask task;
   const std::shared_ptr<RunningEpoch> run;
   const Clock::time_point began;
-  std::shared_ptr<Engine> engine PENSTOCK_GUARDED_BY(LoaderCoreMutex::held);  // until it is over
-  std::uint64_t number PENSTOCK_GUARDED_BY(LoaderCoreMutex::held) = 0;        // of all that were started
-  std::uint64_t delivered PENSTOCK_GUARDED_BY(LoaderCoreMutex::held) = 0;     // batches
-  // The times of workers come from the scheduler.
+  std::shared_ptr<Engine> engine PENSTOCK_GUARDED_BY(LoaderCoreMutex::held);  // nullptr when the epoch is over
+  // Counts the epochs that this loader started.
+  std::uint64_t number PENSTOCK_GUARDED_BY(LoaderCoreMutex::held) = 0;
+  std::uint64_t delivered PENSTOCK_GUARDED_BY(LoaderCoreMutex::held) = 0;  // batches
+  // Without the times of workers, which the scheduler has.
   EpochStats stats PENSTOCK_GUARDED_BY(LoaderCoreMutex::held);
   StageStats deliver PENSTOCK_GUARDED_BY(LoaderCoreMutex::held);
   bool is_over PENSTOCK_GUARDED_BY(LoaderCoreMutex::held) = false;
-  std::optional<Error> ended_by PENSTOCK_GUARDED_BY(LoaderCoreMutex::held);  // what next() answers from now on
+  // The error that next() returns from now on.
+  std::optional<Error> ended_by PENSTOCK_GUARDED_BY(LoaderCoreMutex::held);
 };
 
 }  // namespace penstock

@@ -5,7 +5,8 @@
 namespace penstock {
 namespace {
 
-// A part that is a batch of its own, delivered without a copy; none where the sample was left out.
+// Delivers the only part of a batch of one sample as the array itself, without a copy. There is no part if the sample
+// was left out.
 void show_only_part(BatchField& field, std::vector<Part>& parts) {
   if (parts.empty()) {
     std::ranges::fill(field.spec.shape, 0);

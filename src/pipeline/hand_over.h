@@ -1,4 +1,4 @@
-// A finished batch, as the user gets it.
+// Converts a finished batch to the form that the user gets.
 #pragma once
 
 #include "batch/slot_layout.h"

@@ -1,4 +1,4 @@
-// Opens a loader: checks the options, divides the budget, joins the stages.
+// Opens a loader: checks the options, divides the budget and connects the stages.
 #include "base/text/byte_units.h"
 #include "penstock/loader.h"
 
@@ -21,20 +21,20 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kLargestBatch = 1 << 24;
-constexpr std::uint64_t kMaxOpenObjects = 64;  // by each worker
-constexpr std::uint64_t kLargestWindow = 1 << 24;
-constexpr std::uint64_t kBytesOfPlannedChunk = 256;
+constexpr std::uint64_t kMaxBatchSize = 1 << 24;
+constexpr std::uint64_t kMaxOpenObjects = 64;  // per worker
+constexpr std::uint64_t kMaxShuffleWindow = 1 << 24;
+constexpr std::uint64_t kBytesPerPlannedChunk = 256;
 constexpr std::uint64_t kBatchesWithTheUser = 2;
 constexpr std::uint64_t kBatchesBesideChunks = kBatchesWithTheUser + 3;
 constexpr std::uint64_t kMaxBatchesBesideChunks = kBatchesWithTheUser + 64;
 constexpr std::uint64_t kFewChunks = 16;
-constexpr std::uint64_t kPartForBatches = 16;  // of the memory: more than a few batches may take that much
-constexpr std::uint64_t kBatchesPlanned = 8;  // at least: how far ahead the uses of chunks are known
-constexpr std::uint64_t kLeastChunkScratch = kMiB / 2;
-constexpr std::uint64_t kScratchOfCopies = 64 << 10;     // a worker, where chunks only have to be copied
-constexpr std::uint64_t kMaxSampleScratch = 32 * kMiB;  // a worker
-constexpr int kMaxDoublings = 24;                 // of the memory, to find how much is enough
+constexpr std::uint64_t kPartForBatches = 16;  // batches beyond kBatchesBesideChunks take at most 1/16 of the memory
+constexpr std::uint64_t kMinBatchesPlanned = 8;  // uses of chunks are planned at least this many batches ahead
+constexpr std::uint64_t kMinChunkScratch = kMiB / 2;
+constexpr std::uint64_t kCopyScratch = 64 << 10;        // per worker, if chunks only have to be copied
+constexpr std::uint64_t kMaxSampleScratch = 32 * kMiB;  // per worker
+constexpr int kMaxDoublings = 24;                       // steps of the search for the memory that suffices
 
 std::unexpected<Error> bad_loader_option(std::string message) {
   return fail(ErrorCode::kInvalidArgument, std::move(message));
@@ -42,12 +42,12 @@ std::unexpected<Error> bad_loader_option(std::string message) {
 
 Status check_options(const LoaderOptions& options) {
   if (options.batch_size == 0) return bad_loader_option("batch_size must be at least 1");
-  if (options.batch_size > kLargestBatch)
-    return bad_loader_option(fmt::format("batch_size {}: at most {}", options.batch_size, kLargestBatch));
+  if (options.batch_size > kMaxBatchSize)
+    return bad_loader_option(fmt::format("batch_size {}: at most {}", options.batch_size, kMaxBatchSize));
   PENSTOCK_CHECK(check_ranks(options.rank, options.world_size));
   if (options.threads > 1024) return bad_loader_option(fmt::format("threads={}: at most 1024", options.threads));
-  if (options.shuffle_window > kLargestWindow)
-    return bad_loader_option(fmt::format("shuffle_window={}: at most {}", options.shuffle_window, kLargestWindow));
+  if (options.shuffle_window > kMaxShuffleWindow)
+    return bad_loader_option(fmt::format("shuffle_window={}: at most {}", options.shuffle_window, kMaxShuffleWindow));
   if (!(options.max_skip >= 0 && options.max_skip <= 1))
     return bad_loader_option(fmt::format("max_skip={}: a share from 0 to 1", options.max_skip));
   return {};
@@ -63,7 +63,7 @@ double batch_mib(const LayoutField& field, const LoaderOptions& options) {
   return static_cast<double>(field.field.spec.bytes()) * static_cast<double>(options.batch_size) / kMiB;
 }
 
-// Samples of which some share a storage unit: a window of the order.
+// Returns the number of samples in a window of the order; samples of a window may share storage units.
 std::uint64_t samples_together(const OrderSpec& order) {
   if (order.draws) return order.window_units * order.draws->per_visit();
   if (order.units && order.units->first_sample.size() > 1)
@@ -71,13 +71,13 @@ std::uint64_t samples_together(const OrderSpec& order) {
   return order.window_units * order.unit_samples;
 }
 
-// What becomes of the chunks of a source.
+// How a loader uses the chunks of a source.
 struct ChunkUse {
-  std::uint64_t bytes = 0;          // of the largest, decoded; 0: there are none
-  std::uint64_t scratch_bytes = 0;  // what decoding one takes besides
+  std::uint64_t bytes = 0;          // size of the largest chunk, decoded; 0: the source has no chunks
+  std::uint64_t scratch_bytes = 0;  // scratch to decode one, without its elements
   bool is_shared = false;           // samples share chunks
-  bool is_only_copied = false;      // nothing but copying is done to make a sample of them
-  std::uint64_t sample_bytes = 0;   // of the fields of a sample that more is done to
+  bool is_only_copied = false;      // samples are made by copying elements, without any other step
+  std::uint64_t sample_bytes = 0;   // size of the fields of a sample that need more steps
 };
 
 ChunkUse find_chunk_use(const SamplePlan& plan, const LoaderOptions& options) {
@@ -88,11 +88,11 @@ ChunkUse find_chunk_use(const SamplePlan& plan, const LoaderOptions& options) {
     if (array->chunks() == 0) continue;
     const std::uint64_t bytes = array->chunk_bytes(0);
     use.bytes = std::max(use.bytes, bytes);
-    // The encoded bytes, which may be a little longer than the elements, and what libraries take. A cache on disk
-    // has the decoded chunk written or read beside that.
+    // Scratch holds the encoded bytes, which may be a little longer than the elements, and the memory of codec
+    // libraries. A cache on disk needs a buffer for the decoded chunk in addition.
     const std::uint64_t cached = options.cache ? bytes : 0;
     use.scratch_bytes = std::max(use.scratch_bytes, bytes + bytes / kPartOfChunk + array->decode_scratch_bytes() +
-                                                        cached + kLeastChunkScratch);
+                                                        cached + kMinChunkScratch);
   }
   use.is_only_copied = true;
   for (const FieldPlan& field : plan.fields) {
@@ -109,8 +109,9 @@ ChunkUse find_chunk_use(const SamplePlan& plan, const LoaderOptions& options) {
   return use;
 }
 
-// For decoded chunks and what is read ahead. Where samples share chunks: all but a few batches and what making
-// samples takes. Where they do not, few chunks are in use at a time. In any case one batch and one chunk fit.
+// Returns the memory for decoded chunks and bytes read ahead. If samples share chunks, that is everything except a few
+// batches and the scratch to make samples. If they do not, few chunks are in use at a time, and it is less. In any case
+// one batch and one chunk fit.
 std::uint64_t bytes_to_share(const Source& source, const ChunkUse& chunks, const BudgetRequest& request) {
   const std::uint64_t memory = request.budget_bytes, third = memory / 3;
   std::uint64_t wanted = third;
@@ -124,10 +125,10 @@ std::uint64_t bytes_to_share(const Source& source, const ChunkUse& chunks, const
     const std::uint64_t few = request.prefetch ? request.prefetch + kBatchesWithTheUser : kBatchesBesideChunks;
     const std::uint64_t many =
         request.prefetch ? few : std::clamp(memory / kPartForBatches / batch, few, kMaxBatchesBesideChunks);
-    // Of large chunks one more is worth more than a longer queue.
+    // If only a few chunks fit, one more chunk is worth more than a longer queue.
     wanted = beside(many);
-    const std::uint64_t places = beside(few) / chunks.bytes;
-    if (places <= kFewChunks) wanted = std::max(wanted, places * chunks.bytes);
+    const std::uint64_t chunks_that_fit = beside(few) / chunks.bytes;
+    if (chunks_that_fit <= kFewChunks) wanted = std::max(wanted, chunks_that_fit * chunks.bytes);
     wanted = std::max(third, wanted);
   } else if (chunks.bytes > 0 && source.storage().reads_ahead() == 0) {
     wanted = std::min(third, std::max(memory / 8, 2 * request.threads * chunks.bytes));
@@ -136,7 +137,7 @@ std::uint64_t bytes_to_share(const Source& source, const ChunkUse& chunks, const
   return std::min(std::max(wanted, chunks.bytes), memory - std::min(memory, least));
 }
 
-// With too little for a chunk, every sample would fail.
+// Fails if a chunk does not fit, because then every sample would fail.
 Status check_chunks_fit(const SamplePlan& plan, const ChunkUse& chunks, const BudgetRequest& request) {
   const std::uint64_t needed = least_budget(request) + request.shared_bytes + chunks.bytes;
   if (chunks.bytes == 0 || needed <= request.budget_bytes) return {};
@@ -149,7 +150,7 @@ Status check_chunks_fit(const SamplePlan& plan, const ChunkUse& chunks, const Bu
               {plan.source->uri(), -1, -1, -1});
 }
 
-// What is noted of each chunk of a sample, by the workers and while looking ahead.
+// Fails if the memory does not suffice for the notes that workers and the lookahead make about each chunk of a sample.
 Status check_chunks_of_sample(const SamplePlan& plan, std::uint64_t memory, unsigned threads) {
   const Source& source = *plan.source;
   if (source.storage().arrays.empty() || source.size() == 0) return {};
@@ -157,7 +158,7 @@ Status check_chunks_of_sample(const SamplePlan& plan, std::uint64_t memory, unsi
   for (const std::size_t field : stored_fields(plan))
     if (source.fields()[field].form == FieldForm::kChunks) source.boxes(0, field, boxes);
   const std::uint64_t chunks = count_pieces(source.storage().arrays, boxes);
-  const std::uint64_t most = memory / 4 / kBytesOfPlannedChunk / (threads + 1);
+  const std::uint64_t most = memory / 4 / kBytesPerPlannedChunk / (threads + 1);
   if (chunks <= most) return {};
   return fail(ErrorCode::kNoMemory,
               fmt::format("one sample is made of {} chunks, and a memory budget of {:.0f} MiB can plan {}; "
@@ -166,7 +167,7 @@ Status check_chunks_of_sample(const SamplePlan& plan, std::uint64_t memory, unsi
               {source.uri(), -1, -1, -1});
 }
 
-// All of memory= that is not the cache's, and what it is for.
+// The users of a loader's memory=, among which it is divided. The cache's part is not included.
 struct MemoryUse {
   const SamplePlan& plan;
   const LoaderOptions& options;
@@ -181,7 +182,7 @@ struct MemoryPlan {
   std::optional<LookaheadPlan> lookahead;
 };
 
-// Compressed shards: for two epochs where that is no more than half of the memory, else for one.
+// Plans the memory for compressed shards: for two epochs if that takes at most half of the memory, otherwise for one.
 Result<StreamArea> plan_stream_area(const Source& source, const OrderSpec& order,
                                     const LoaderOptions& options, std::uint64_t memory) {
   StreamArea area;
@@ -209,14 +210,14 @@ Result<MemoryPlan> divide_memory(const MemoryUse& use, std::uint64_t memory) {
   request.chunk_scratch_bytes = chunks.scratch_bytes;
   request.threads = use.threads;
   request.prefetch = streams->plan.prefetch;
-  if (chunks.bytes > 0 && chunks.is_only_copied) request.least_share_bytes = kScratchOfCopies;
+  if (chunks.bytes > 0 && chunks.is_only_copied) request.least_share_bytes = kCopyScratch;
   if (chunks.bytes > 0 && chunks.is_shared)
     request.sample_scratch_bytes =
-        use.threads * (chunks.is_only_copied ? kScratchOfCopies
+        use.threads * (chunks.is_only_copied ? kCopyScratch
                                              : std::clamp(memory / 8 / use.threads, kMiB, kMaxSampleScratch));
   PENSTOCK_CHECK(check_chunks_fit(use.plan, chunks, request));
   const auto& cache = use.options.cache;
-  const std::uint64_t samples = std::max(2 * samples_together(use.order), kBatchesPlanned * use.options.batch_size);
+  const std::uint64_t samples = std::max(2 * samples_together(use.order), kMinBatchesPlanned * use.options.batch_size);
   auto lookahead =
       plan_lookahead(source, {samples, bytes_to_share(source, chunks, request), chunks.bytes,
                              cache && cache->options().disk_bytes > 0, use.options.batch_size, chunks.sample_bytes});
@@ -227,7 +228,7 @@ Result<MemoryPlan> divide_memory(const MemoryUse& use, std::uint64_t memory) {
   return MemoryPlan{*budget, *streams, lookahead};
 }
 
-// So many epochs can be under way at one time.
+// Whether this memory suffices for this many epochs at one time.
 bool carries(const MemoryUse& use, std::uint64_t memory, std::size_t epochs) {
   const auto plan = divide_memory(use, memory);
   if (!plan || plan->budget.batch_area_bytes / use.batch_bytes < epochs) return false;
@@ -237,7 +238,7 @@ bool carries(const MemoryUse& use, std::uint64_t memory, std::size_t epochs) {
   return plan_streams(*use.plan.source, share).has_value();
 }
 
-// The least memory that is enough, from what is known to be too little on.
+// Searches the least memory that is enough, beginning at an amount that is known to be too little.
 template <typename IsEnough>
 std::uint64_t least_memory(std::uint64_t too_little, const IsEnough& is_enough) {
   std::uint64_t enough = too_little;
@@ -252,7 +253,7 @@ std::uint64_t least_memory(std::uint64_t too_little, const IsEnough& is_enough) 
   return enough;
 }
 
-// `cached`: bytes of the budget that are the cache's, held by `charge`.
+// `cached` is the part of the budget that the cache takes; `charge` holds it.
 Result<LoaderParts> plan_with(const SourcePtr& source, const LoaderOptions& options, std::uint64_t cached,
                               std::shared_ptr<const void> charge) {
   auto order = plan_order(*source, options);
@@ -269,13 +270,13 @@ Result<LoaderParts> plan_with(const SourcePtr& source, const LoaderOptions& opti
     return fail(
         ErrorCode::kNoMemory,
         fmt::format("memory budget of {} MiB is too small; give more, or a smaller cache", given / kMiB));
-  const std::uint64_t memory = given - cached;  // for all but the cache
+  const std::uint64_t memory = given - cached;  // for everything except the cache
   const unsigned threads = options.threads ? options.threads : std::max(1u, usable_cpus() / local);
-  // Shards stay open, but half of what the process may have open is left to others.
+  // Shards stay open between samples, but at most half of the open files that the process may have are used.
   plan->max_open_objects = std::clamp<std::uint64_t>(open_file_limit() / 2 / threads, 1, kMaxOpenObjects);
   auto streams = plan_stream_area(*source, *order, options, memory);
   if (!streams) return std::unexpected(std::move(streams).error());
-  // What is decompressed to look at the first samples serves the first epoch too.
+  // The first epoch uses the blocks that are decompressed here to look at the first samples.
   const auto stream_area = std::make_shared<Area>(ledger, streams->bytes);
   std::unique_ptr<StreamBlocks> opened;
   if (streams->request) opened = std::make_unique<StreamBlocks>(*source, stream_area, streams->plan);
@@ -289,7 +290,7 @@ Result<LoaderParts> plan_with(const SourcePtr& source, const LoaderOptions& opti
   }
   auto shape = find_shape(*plan, options, probing, {opened.get()});
   if (!shape) return std::unexpected(std::move(shape).error());
-  for (const LayoutField& field : shape->fields)  // before any size is multiplied out: it might wrap around
+  for (const LayoutField& field : shape->fields)  // checked before sizes are multiplied, which might overflow
     if (field.placement == Placement::kSlot && field.field.spec.bytes() > memory / options.batch_size)
       return fail(ErrorCode::kNoMemory,
                   fmt::format("memory budget of {:.1f} MiB is too small: one batch of {} samples takes "

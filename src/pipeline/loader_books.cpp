@@ -54,7 +54,7 @@ Status LoaderBooks::count(EpochRecord& record, const FinishedBatch& batch, const
   for (const Error& error : batch.errors)
     if (errors_.size() < kErrorsListed) {
       errors_.push_back(error);
-      errors_.back().cause.reset();  // a traceback keeps all variables of the user's function alive
+      errors_.back().cause.reset();  // a Python traceback would keep all variables of the user's function alive
     }
   if (batch.failed) {
     change.failed = batch.planned;
@@ -93,7 +93,7 @@ void LoaderBooks::add_delivered(EpochRecord& record, Clock::time_point since, st
   ++record.delivered;
   if (record.stats.counts.batches == 1) record.stats.first_batch_seconds = seconds_between(record.began, since);
   if (totals_.batches == 1) first_batch_seconds_ = seconds_between(constructed_, since);
-  // The epoch is over when its last batch is handed over, so that a state taken now leads on.
+  // The epoch is complete when its last batch was handed over, so that a state taken now points at the next epoch.
   if (record.delivered == record.task.slice.batches()) record.stats.seconds = seconds_between(record.began, since);
   const double seconds = seconds_between(since, Clock::now());
   for (StageStats* stage : {&record.deliver, &deliver_}) {

@@ -1,6 +1,6 @@
-// The books of a loader: what it delivered, over all of its epochs and engines, and what that took.
+// The bookkeeping of a loader: what it delivered, over all of its epochs and engines, and how long that took.
 //
-// Belongs to a LoaderCore, whose mutex guards it.
+// It belongs to a LoaderCore, whose mutex guards it.
 #pragma once
 
 #include <memory>
@@ -13,30 +13,30 @@ namespace penstock {
 
 class LoaderBooks {
  public:
-  // The loader runs on this engine from now on.
+  // Called when the loader begins to run on this engine.
   void adopt(const Engine& engine);
-  // The engine has ended; what it counted is kept.
+  // Called when the engine has ended. Keeps what it counted.
   void retire(const Engine& engine);
   void tune(const Scheduler::Knobs& now);
 
-  // How many samples of an epoch may be bad.
+  // The number of samples of an epoch that may be bad.
   struct SkipLimit {
     double samples = 0;
     double max_skip = 0;  // the option, for the message
   };
-  // Books a finished batch; an error where the policy says so.
+  // Counts a finished batch. Fails if the policy does not allow its errors.
   Status count(EpochRecord& record, const FinishedBatch& batch, const SkipLimit& limit)
       PENSTOCK_REQUIRES(LoaderCoreMutex::held);
-  // Somebody has waited for a batch of the epoch.
+  // Adds the time that the consumer waited for a batch of the epoch.
   void add_wait(EpochRecord& record, double seconds) PENSTOCK_REQUIRES(LoaderCoreMutex::held);
-  // A batch that was counted was handed over, which began at `since`.
+  // Called when a batch that was counted has been handed over, which began at `since`.
   void add_delivered(EpochRecord& record, Clock::time_point since, std::uint64_t bytes)
       PENSTOCK_REQUIRES(LoaderCoreMutex::held);
-  // The epoch is over, however that came.
+  // Records the end of an epoch, for whatever reason it ended.
   void end(const EpochRecord& record) PENSTOCK_REQUIRES(LoaderCoreMutex::held);
 
-  // `engine` is the one in use, or nullptr; `running` are the epochs that are not over. Leaves out what depends on the
-  // order, and the bottleneck.
+  // `engine` is the one in use, or nullptr; `running` are the epochs that are not over. Leaves out the bottleneck and
+  // what depends on the order.
   LoaderStats stats(const Engine* engine, const std::vector<std::shared_ptr<EpochRecord>>& running) const
       PENSTOCK_REQUIRES(LoaderCoreMutex::held);
 
@@ -55,11 +55,11 @@ class LoaderBooks {
   StageStats deliver_;
   double first_batch_seconds_ = 0;
   std::vector<Error> errors_;
-  // Of engines that are gone.
+  // Statistics of earlier engines.
   WorkerStats workers_before_;
   ChunkStats chunks_before_;
   std::vector<TierState> tiers_before_;
-  // Of the last engine.
+  // Descriptions of the last engine.
   std::string cache_form_, tuning_;
   std::shared_ptr<Ledger> ledger_;
   std::uint64_t prefetch_ = 0;

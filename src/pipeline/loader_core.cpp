@@ -57,7 +57,7 @@ Result<std::shared_ptr<Engine>> LoaderCore::current_engine() {
   return engine;
 }
 
-// Afterwards no worker is left.
+// When this returns, no worker is left.
 void LoaderCore::retire_engine() {
   std::shared_ptr<Engine> engine;
   {
@@ -68,7 +68,7 @@ void LoaderCore::retire_engine() {
   engine->scheduler.stop();
   const MutexLock lock(mutex_);
   books_.retire(*engine);
-  engine->cache.reset();  // its memory goes back to the node, unless others use it
+  engine->cache.reset();  // its memory returns to the system, unless other loaders use it
   engine->options.cache.reset();
   engine->charge.reset();
   engine_.reset();
@@ -88,7 +88,7 @@ void LoaderCore::close() {
   options_.cache.reset();
 }
 
-// A worker that waits for its own loader waits for itself.
+// Fails on a worker thread of this loader, which would wait for itself.
 Status LoaderCore::check_not_inside_map(const char* what) const {
   const MutexLock lock(mutex_);
   if (!engine_ || !engine_->scheduler.runs_here()) return {};
@@ -108,7 +108,7 @@ Status LoaderCore::set_ranks(std::uint32_t rank, std::uint32_t world_size, std::
     options_.rank = rank;
     options_.world_size = world_size;
     options_.local_ranks = local_ranks;
-    // The order of a state that was loaded stays what it was.
+    // After load_state() the order stays that of the state.
     if (order_.lengths && !loaded_bucket_run_) order_.bucket_run = options_.batch_size * world_size;
     ended = end_all_epochs(
         fmt::format("this iterator began before its process became rank {} of {}, and would deliver samples "
@@ -187,7 +187,7 @@ Result<std::shared_ptr<EpochRecord>> LoaderCore::start_epoch() {
   return record;
 }
 
-// Books the end of an epoch, however it came.
+// Records the end of an epoch, for whatever reason it ended.
 LoaderCore::Ended LoaderCore::end_epoch(EpochRecord& record) {
   record.is_over = true;
   books_.end(record);
@@ -241,7 +241,7 @@ Result<Epoch::Next> LoaderCore::next(const std::shared_ptr<EpochRecord>& record,
       if (!record->is_over) end_epoch(*record);
       return Epoch::Next::kEnd;
     }
-    // A state taken after a failure leads back to the batch that failed.
+    // A state that is taken after a failure points at the batch that failed.
     last_ = record;
     is_moved_ = false;
     const double allowed =
@@ -261,7 +261,7 @@ Result<Epoch::Next> LoaderCore::next(const std::shared_ptr<EpochRecord>& record,
   return std::unexpected(*record->ended_by);
 }
 
-// ---- where the run stands
+// ---- position and state
 
 std::uint64_t LoaderCore::epoch_positions() const {
   if (order_.indices && order_.indices->empty()) return 0;
@@ -279,7 +279,7 @@ std::uint64_t LoaderCore::batches_per_epoch() const {
 
 void LoaderCore::set_epoch(std::uint64_t epoch) {
   const MutexLock lock(mutex_);
-  if (next_position_ > 0 && epoch == next_epoch_) return;  // a state of it was loaded
+  if (next_position_ > 0 && epoch == next_epoch_) return;  // a state within this epoch was loaded
   is_moved_ = true;
   next_epoch_ = epoch;
   next_position_ = 0;
@@ -307,7 +307,7 @@ Status LoaderCore::read_content() {
   return {};
 }
 
-// Where the next epoch begins, as the loader stands now.
+// Returns the state with which the next epoch would begin now.
 LoaderState LoaderCore::own_state() const {
   return {source_->fingerprint(), order_fingerprint(order_), list_fingerprint(order_),
           options_.seed,          next_epoch_,               next_position_,
@@ -333,7 +333,7 @@ Status LoaderCore::load_state(const LoaderState& state) {
   {
     const MutexLock lock(mutex_);
     PENSTOCK_CHECK(check_state(state, own_state()));
-    // The order stays what it was, also where batches or ranks are others now.
+    // The order is that of the state, even if the batch size or the number of ranks has changed.
     order_.bucket_run = state.bucket_run;
     loaded_bucket_run_ = state.bucket_run;
     ended = end_all_epochs(
@@ -348,6 +348,8 @@ Status LoaderCore::load_state(const LoaderState& state) {
   for (const Ended& each : ended) each.cancel();
   return {};
 }
+
+// ---- statistics
 
 LoaderStats LoaderCore::stats() const {
   const MutexLock lock(mutex_);

@@ -1,7 +1,7 @@
-// Where a loader stands: which epoch comes next, which are under way, and on which engine they run.
+// The position of a loader: which epoch comes next, which are in progress, and on which engine they run.
 // The loader and its epochs share it.
 //
-// Thread-safe. Its mutex is never held while anything is waited for, made or read.
+// Thread-safe. `mutex_` is never held while this waits for a batch, makes an engine or reads data.
 #pragma once
 
 #include <memory>
@@ -41,7 +41,7 @@ class LoaderCore {
   void close() PENSTOCK_EXCLUDES(starting_, mutex_);
 
  private:
-  // Where an epoch came to its end, what is to be cancelled without the lock.
+  // An epoch that has ended. It must be cancelled without the lock.
   struct Ended {
     std::shared_ptr<Engine> engine;
     std::shared_ptr<RunningEpoch> run;
@@ -67,12 +67,12 @@ class LoaderCore {
   mutable LoaderCoreMutex mutex_;
   LoaderOptions options_ PENSTOCK_GUARDED_BY(mutex_);
   OrderSpec order_ PENSTOCK_GUARDED_BY(mutex_);
-  std::shared_ptr<Engine> engine_ PENSTOCK_GUARDED_BY(mutex_);  // nothing: to be made before the next epoch
+  std::shared_ptr<Engine> engine_ PENSTOCK_GUARDED_BY(mutex_);  // nullptr: made before the next epoch
   bool is_closed_ PENSTOCK_GUARDED_BY(mutex_) = false;
   std::uint64_t next_epoch_ PENSTOCK_GUARDED_BY(mutex_) = 0, next_position_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   std::optional<std::uint64_t> loaded_bucket_run_ PENSTOCK_GUARDED_BY(mutex_);
   std::uint64_t content_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // 0: not read yet
-  // Of the state: the epoch that delivered last, unless another was set since.
+  // The epoch that state() describes: the one that delivered last.
   std::shared_ptr<EpochRecord> last_ PENSTOCK_GUARDED_BY(mutex_);
   bool is_moved_ PENSTOCK_GUARDED_BY(mutex_) = false;
 

@@ -13,7 +13,8 @@
 namespace penstock {
 namespace {
 
-// Without reading a sample: the index knows how many bytes each field takes.
+// Returns the length of each sample for bucket_by. No sample is read, because the index knows how many bytes each field
+// takes.
 Result<std::vector<std::uint64_t>> lengths_of(const Source& source, const LoaderOptions& options) {
   const auto renamed = options.renamed.find(options.bucket_by);
   const std::string& name = renamed == options.renamed.end() ? options.bucket_by : renamed->second;
@@ -44,7 +45,7 @@ Result<std::vector<std::uint64_t>> lengths_of(const Source& source, const Loader
         return fail(
             ErrorCode::kInvalidArgument,
             fmt::format(
-                "bucket_by=\"{}\": how long these files are is not known before they are read; give a "
+                "bucket_by=\"{}\": the lengths of these files are not known before they are read; give a "
                 "column of numbers, or a list",
                 options.bucket_by));
       lengths[sample] = extent->length;
@@ -53,8 +54,8 @@ Result<std::vector<std::uint64_t>> lengths_of(const Source& source, const Loader
   return lengths;
 }
 
-// Decided by the format, never by timing: where a storage unit holds several samples and is read as a whole,
-// samples are shuffled in windows of units.
+// The format decides, never timing: if a storage unit holds several samples and is read as a whole, samples are
+// shuffled in windows of units.
 Shuffle shuffle_for(ShuffleMode mode, const Source& source) {
   switch (mode) {
     case ShuffleMode::kOff: return Shuffle::kNone;
@@ -93,7 +94,7 @@ Result<OrderSpec> plan_order(const Source& source, const LoaderOptions& options)
     if (!lengths) return std::unexpected(std::move(lengths).error());
     order.lengths = std::make_shared<const std::vector<std::uint64_t>>(std::move(*lengths));
   }
-  // Ranks of one step then have samples of like length too.
+  // A bucket spans all ranks, so that the ranks of one training step have samples of similar length.
   if (order.lengths) order.bucket_run = options.batch_size * options.world_size;
   PENSTOCK_CHECK(check_order(order));
   return order;

@@ -51,7 +51,7 @@ class PipelineLoader final : public Loader {
   void close() override { core_->close(); }
 
  private:
-  const std::shared_ptr<LoaderCore> core_;  // epochs hold it too
+  const std::shared_ptr<LoaderCore> core_;  // shared with the epochs
 };
 
 }  // namespace

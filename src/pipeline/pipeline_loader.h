@@ -1,4 +1,4 @@
-// The loader that Loader::open() gives.
+// The loader that Loader::open() returns.
 #pragma once
 
 #include <memory>

@@ -23,7 +23,7 @@ Status check_state(const LoaderState& saved, const LoaderState& own) {
   if (saved.order != own.order)
     return differs("the state belongs to another order (shuffle, sampler, weights or epoch_size differ)");
   if (saved.position > 0 && saved.list != own.list)
-    return differs("the state belongs to another list of the sampler's");
+    return differs("the state belongs to another list of the sampler");
   if (saved.position > own.epoch_size) return differs("the state is past the end of the epoch");
   if ((saved.bucket_run == 0) != (own.bucket_run == 0) || saved.bucket_run > kMaxBucketRun)
     return differs("the state belongs to another order (bucket_by differs)");

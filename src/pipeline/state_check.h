@@ -1,12 +1,12 @@
-// Whether a loader can go on from a saved state.
+// Checks whether a loader can continue from a saved state.
 #pragma once
 
 #include "penstock/loader.h"
 
 namespace penstock {
 
-// `own` is the loader's state now. Fails with kInvalidArgument, saying what differs. Content is compared where both
-// sides know it; the list of a sampler only in the middle of an epoch, because each epoch may draw another.
+// `own` is the present state of the loader. Fails with kInvalidArgument and says what differs. Content is compared if
+// both states have it; the list of a sampler is compared only within an epoch, because each epoch may have another.
 Status check_state(const LoaderState& saved, const LoaderState& own);
 
 }  // namespace penstock

@@ -48,9 +48,8 @@ class ChunkUses {
   std::uint64_t open_end() const;
   std::size_t size() const { return size_; }  // planned uses, over all chunks
 
-  // Records that a chunk was decoded and takes this many bytes. To decode no chunk twice, all chunks between
-  // their decoding and their last planned use would have to be kept: max_bytes_in_use() is the largest sum of
-  // their sizes so far.
+  // Records that a chunk was decoded and takes this many bytes. To decode no chunk twice, every chunk would have to be
+  // cached from its decoding until its last planned use. max_bytes_in_use() is the largest sum of their sizes so far.
   void note_decoded(const ChunkId& chunk, std::uint64_t bytes);
   std::uint64_t max_bytes_in_use() const { return max_in_use_; }
 

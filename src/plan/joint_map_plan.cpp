@@ -44,7 +44,7 @@ Status check_map(const Map& map, const std::string& field) {
                 fmt::format("Map(fields={}) names \"{}\" twice", quoted(map.fields), *twice));
   if (std::ranges::find(map.fields, field) == map.fields.end())
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("Map(fields={}) stands among the steps of \"{}\", which it does not name",
+                fmt::format("Map(fields={}) is among the steps of \"{}\", which it does not name",
                             quoted(map.fields), field));
   return {};
 }

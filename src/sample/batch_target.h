@@ -1,4 +1,4 @@
-// Where a sample goes: to its slot of a batch, or to somebody who only wants to know what it is.
+// The destination of a sample: its slot of a batch, a measurement of its type and shape, or a visitor.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ struct BatchTarget {
 
 // The type and shape that a field of a sample has in a batch.
 struct MeasuredField {
-  FieldKind kind = FieldKind::kArray;  // a Map may have made a text into numbers
-  ArraySpec spec;                      // of numbers
+  FieldKind kind = FieldKind::kArray;  // after all Maps, which may turn a text into numbers
+  ArraySpec spec;                      // set if the value consists of numbers
 };
 
-// A field's value, as a visitor of samples sees it. Borrowed for the call.
+// The value of a field that a visitor of samples receives. Borrowed for the call.
 struct SeenField {
   std::size_t field;
   const View* view;  // nullptr: the value is a text
@@ -34,10 +34,10 @@ struct SeenField {
 };
 using LookAtField = std::function<void(const SeenField&)>;
 
-// One of the three is given.
+// Exactly one of the three pointers is set.
 struct SampleTarget {
   const BatchTarget* batch = nullptr;
-  std::uint64_t index = 0;  // of the sample in the batch
+  std::uint64_t index = 0;  // index of the sample in the batch
   std::vector<MeasuredField>* measured = nullptr;
   const LookAtField* look = nullptr;
 };

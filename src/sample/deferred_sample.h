@@ -1,9 +1,9 @@
-// A sample that is finished later, elsewhere: by a device queue, or by another process.
+// A sample that is finished later and elsewhere, for example by a device queue or by another process.
 //
-// A maker that wants to finish a sample later asks the Deferral that comes with it. It gets a DeferredSample, which
-// holds memory of a bounded area that was divided off when the loader was opened, and no scratch of the worker. Whoever
-// finishes the sample writes it into its slot of the batch and calls complete(), from any thread, exactly once. Until
-// then the batch, its memory and the epoch stay.
+// A maker that wants to finish a sample later asks the Deferral of the call for a DeferredSample. That holds memory of
+// a bounded area, which was reserved when the loader was opened, and no scratch of the worker. Any thread may finish
+// the sample: it writes the sample into its slot of the batch and calls complete() exactly once. Until then the batch,
+// its memory and the epoch exist.
 //
 //   Result<Outcome> GpuMaker::make(const SampleTask& task, const BatchTarget& batch, std::uint64_t index, Deferral& deferral) {
 //     DeferredSample later = deferral.defer(encoded_bytes);
@@ -13,8 +13,8 @@
 //     return Outcome::kDeferred;
 //   }
 //
-// When the epoch is cancelled, revoked() is requested. The work may be broken off then; complete() is called all the
-// same, and cancelling waits for it.
+// When the epoch is cancelled, a stop is requested from revoked(). The work may then be aborted, but complete() must
+// still be called, and cancelling waits for it.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@
 
 namespace penstock {
 
-// Movable; not thread-safe, but it may be handed from thread to thread.
+// Move-only. Not thread-safe, but it may be passed from one thread to another.
 class DeferredSample {
  public:
   using Done = std::function<void(Status)>;
@@ -52,10 +52,10 @@ class DeferredSample {
 
   explicit operator bool() const { return done_ != nullptr; }
   MutableBytes memory() const { return {memory_.data(), bytes_}; }
-  // Nobody wants the sample any more.
+  // A stop is requested from this token when the epoch is cancelled and the sample is not needed any more.
   const std::stop_token& revoked() const { return revoked_; }
 
-  // The sample is in its slot, or failed. Gives the memory back first, so that the next sample finds it.
+  // Reports that the sample is in its slot, or failed. Releases the memory first, so that the next sample can have it.
   void complete(Status status) {
     memory_ = AreaMemory();
     const Done done = std::exchange(done_, nullptr);
@@ -63,7 +63,7 @@ class DeferredSample {
   }
 
  private:
-  // A sample that is dropped must not leave its batch waiting for ever.
+  // Fails a sample that is dropped without complete(), because its batch would wait forever.
   void abandon() {
     if (done_) complete(fail(ErrorCode::kStopped, "the sample was not finished"));
   }
@@ -78,8 +78,8 @@ class DeferredSample {
 class Deferral {
  public:
   virtual ~Deferral() = default;
-  // Empty where the area for samples in flight has no memory left. At most once for each sample; the maker must then
-  // return kDeferred.
+  // May be called once per sample. If the result is not empty, the maker must return kDeferred. It is empty if the area
+  // for samples in flight has no memory left.
   virtual DeferredSample defer(std::size_t bytes) = 0;
 };
 

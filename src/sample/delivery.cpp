@@ -10,11 +10,11 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kBytesPerText = 32;  // besides its characters
+constexpr std::uint64_t kBytesPerText = 32;  // overhead in addition to its characters
 
 bool is_text(FieldKind kind) { return kind >= FieldKind::kText; }
 
-// A Map made one kind of value from the first sample and another from this one.
+// The error of a Map that returned one kind of value for the first sample and another kind for this one.
 Status other_kind(const FieldPlan& field, FieldKind wanted, FieldKind found) {
   return fail(ErrorCode::kShapeMismatch,
               fmt::format("Map returned {} for field \"{}\", where the batch has {}", name_of(found),
@@ -70,7 +70,8 @@ Status Delivery::deliver_text(std::size_t field, FieldKind kind, std::string_vie
   return {};
 }
 
-// A value whose size differs from sample to sample has memory of its own until the batch is complete.
+// Copies a value whose size differs from sample to sample to memory of its own, where it stays until the batch is
+// complete.
 Status Delivery::deliver_part(std::size_t field, const View& value) {
   const FieldPlan& plan = plan_.fields[field];
   const auto slot_field = static_cast<std::size_t>(plan_.delivered_as[field]);

@@ -1,4 +1,4 @@
-// Brings finished values to the batch: into their slots, or, where they vary in size, into memory of their own.
+// Writes finished values to the batch: into their slots or, if they vary in size, into memory of their own.
 //
 // Belongs to one worker thread. The plan and the clock are borrowed and outlive it; a target must outlive the sample.
 #pragma once
@@ -22,19 +22,19 @@ class Delivery {
   Status deliver(std::size_t field, const View& value);
   Status deliver_text(std::size_t field, FieldKind kind, std::string_view text);
 
-  // Where a value of the field can be written without a copy in between: it is delivered to a slot, and no other
-  // field is made from it.
+  // The slot that a value of the field can be written to without a copy in between. There is one only if the field is
+  // delivered to a slot and no other field is made from it.
   struct Slot {
     MutableBytes bytes;
     const ArraySpec& spec;
   };
   std::optional<Slot> direct_slot(std::size_t field, const SampleTarget& target) const;
 
-  // After a failure: takes everything of the sample back out of the batch.
+  // Called after a failure: removes everything of the sample from the batch.
   void withdraw();
-  // The sample failed because memory for it comes only when earlier batches have left.
+  // Whether the sample failed because memory for it becomes free only when earlier batches are delivered.
   bool is_too_early() const { return is_too_early_; }
-  // The sample failed because the batch as a whole takes too much, not because of this sample.
+  // Whether the sample failed because the batch as a whole needs too much memory.
   bool is_batch_too_large() const { return is_batch_too_large_; }
 
  private:
@@ -44,7 +44,7 @@ class Delivery {
   const SamplePlan& plan_;
   StageClock& clock_;
   SampleTarget target_;
-  std::uint64_t reserved_ = 0;  // variable memory, by this sample
+  std::uint64_t reserved_ = 0;  // bytes of variable memory that this sample holds
   bool is_too_early_ = false, is_batch_too_large_ = false;
 };
 

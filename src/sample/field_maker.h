@@ -1,10 +1,10 @@
-// Makes one field of a sample, from what the source says of it to a value that enters the flow to the batch.
+// Makes one field of a sample: reads the stored bytes, decodes them and passes the value on to ValueFlow.
 //
-// There is one class for each way in which a field comes about, each in a file of its own below sample/fields. Which
-// one makes a field is decided once for each worker, by the table in field_makers.cpp. To add a kind of field, write a
-// class and a row of that table.
+// There is one class for each way in which a field can be made, each in a file of its own in sample/fields. The table
+// in field_makers.cpp decides which class makes a field, once per worker. To add a kind of field, write a class and a
+// row of that table.
 //
-// A maker belongs to one worker thread. It borrows what FieldSetup refers to, which outlives it.
+// A maker belongs to one worker thread. Everything that FieldSetup refers to is borrowed and outlives it.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace penstock {
 
-// What the makers of a worker share.
+// The objects that the makers of a worker share.
 struct FieldSetup {
   const SamplePlan& plan;
   Context& context;
@@ -37,15 +37,15 @@ class FieldMaker {
   virtual ~FieldMaker() = default;
 
   virtual Status make(const SampleTask& task) = 0;
-  // Adds what reading and decoding the field takes. Fields that nothing is read for add nothing.
+  // Adds the cost of reading and decoding the field. Fields that read nothing add nothing.
   virtual Status measure(const SampleTask&, UnitCost&) { return {}; }
-  // The samples that follow are those of another epoch.
+  // Called when the samples that follow belong to another epoch.
   virtual void turn_to(const SharedReads&) {}
-  // The sample is done: whatever was held for it is given back.
+  // Called when the sample is done. Releases whatever is held for it.
   virtual void end_sample() {}
 };
 
-// The maker of one field. Fields that are made by another's maker (derived ones, chunked ones) have none.
+// Returns the maker of one field, or nullptr if the maker of another field makes it too (derived and chunked fields).
 std::unique_ptr<FieldMaker> make_field_maker(const FieldSetup& setup, std::size_t field);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Which maker makes which field. The first row that applies to a field makes it.
+// The table of field makers. The first row that applies to a field decides which class makes it.
 #include <array>
 
 #include "sample/field_maker.h"

@@ -11,7 +11,7 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kSamplesToProbe = 32;
-constexpr std::uint64_t kBytesOfAText = 1024;  // a caption; texts that are longer only shorten the queue
+constexpr std::uint64_t kMinTextBytes = 1024;  // estimate for a caption; longer texts only shorten the queue
 
 bool can_hold(DType dtype, double value) {
   const auto within = [&](double least, double most) {
@@ -31,7 +31,7 @@ bool can_hold(DType dtype, double value) {
   }
 }
 
-// Known without looking at a sample, and the same for all.
+// Returns the type and shape that all samples have, if it is known without looking at one.
 std::optional<ArraySpec> fixed_spec(const SamplePlan& plan, const FieldPlan& field) {
   if (field.kind == FieldKind::kInteger && field.program.keeps(DType::kInt64))
     return ArraySpec{DType::kInt64, {}};
@@ -77,7 +77,7 @@ Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& opti
     for (std::uint64_t sample = 0; sample < tries; ++sample) {
       measured = worker.measure(shared.streams ? sample : sample * plan.source->size() / tries);
       if (measured) break;
-      // Ctrl-C, not a bad sample: the next one must not hide it.
+      // kStopped means Ctrl-C and not a bad sample, so the next sample is not tried.
       if (measured.error().code == ErrorCode::kStopped) return std::unexpected(measured.error());
       PENSTOCK_CHECK(check_interruption(plan.source->uri()));
       if (!first_error) first_error = measured.error();
@@ -101,15 +101,15 @@ Result<SampleShape> find_shape(const SamplePlan& plan, const LoaderOptions& opti
     if (field.field.kind >= FieldKind::kText) {
       field.placement = Placement::kText;
       field.field.form = BatchForm::kTexts;
-      shape.variable_bytes += kBytesOfAText;
+      shape.variable_bytes += kMinTextBytes;
     } else {
       field.field.spec = *specs[i];
       field.field.is_time = holds_times(plan, plan.fields[i]) && specs[i]->dtype == DType::kInt64;
       const bool varies = !fixed[i] && !specs[i]->shape.empty();
-      // A batch of one sample has that sample's shape: nothing is to be stacked.
+      // A batch of one sample has the shape of that sample, so nothing needs to be stacked.
       if (varies && (options.collate != Collate::kStack || options.batch_size == 1)) {
-        // The sample that was looked at may have been an empty one.
-        shape.variable_bytes += std::max<std::uint64_t>(specs[i]->bytes(), kBytesOfAText) *
+        // The minimum is for the case that the measured sample is empty.
+        shape.variable_bytes += std::max<std::uint64_t>(specs[i]->bytes(), kMinTextBytes) *
                                 (options.collate == Collate::kPad ? 2 : 1);
         field.placement = options.collate == Collate::kPad ? Placement::kPad : Placement::kPart;
         if (options.collate == Collate::kList) field.field.form = BatchForm::kList;

@@ -59,7 +59,7 @@ Status SampleWorker::look_at(std::uint64_t sample, const LookAtField& look) {
 
 Status SampleWorker::make_sample(const SampleTask& task, const SampleTarget& target) {
   clock_.start();
-  // Only batches have random draws that differ from sample to sample.
+  // Draws differ from sample to sample only in batches. Measurements and visitors use those of position 0.
   context_.draws = Draws(plan_.seed, task.epoch, target.batch != nullptr ? task.position : 0);
   delivery_.begin(target);
   if (chunked_) chunked_->begin_sample();
@@ -67,7 +67,7 @@ Status SampleWorker::make_sample(const SampleTask& task, const SampleTarget& tar
   const std::uint64_t lost = lost_mappings();
   try {
     status = make_fields(task);
-  } catch (const std::bad_alloc&) {  // from the standard library; our own memory comes from the ledger
+  } catch (const std::bad_alloc&) {  // thrown by the standard library; our own memory is reserved in the ledger
     status = fail(ErrorCode::kNoMemory, "the system has no memory left");
   }
   if (is_cached_ && lost != lost_mappings())
@@ -76,7 +76,7 @@ Status SampleWorker::make_sample(const SampleTask& task, const SampleTarget& tar
     lookahead_->finish(task.position, chunked_ ? chunked_->chunks() : std::span<const ChunkId>{});
   end_sample();
   if (!status) {
-    // Codecs and transforms do not know where their bytes came from.
+    // Codecs and transforms do not know the origin of their bytes, so it is added here.
     Where& where = status.error().where;
     if (where.uri.empty()) where.uri = origin_.where.uri;
     if (where.offset < 0) where.offset = origin_.where.offset;
@@ -125,7 +125,7 @@ Result<UnitCost> SampleWorker::measure_unit(std::uint64_t sample) {
   for (std::size_t field = 0; field < makers_.size() && status; ++field) {
     const FieldPlan& plan = plan_.fields[field];
     if (!makers_[field]) continue;
-    // Views of one stored field are read once, and share a cache entry where their first steps are alike.
+    // Views of one stored field are read once, and share a cache entry if their first steps are equal.
     const std::span before(plan_.fields.data(), field);
     const auto is_view = [&](const FieldPlan& other) {
       return plan.source_field >= 0 && other.source_field == plan.source_field;

@@ -1,4 +1,4 @@
-// One sample, from the source to its slot of the batch: a loop over the makers of its fields.
+// Makes one sample, from the source to its slot of the batch, by a loop over the makers of its fields.
 #pragma once
 
 #include <memory>
@@ -17,13 +17,13 @@
 
 namespace penstock {
 
-// The part of a loader's memory that looking at a few samples may take, before the workers divide it.
+// The part of a loader's memory that measuring a few samples may use, before it is divided among the workers.
 struct ProbeMemory {
   Ledger& ledger;
   std::uint64_t bytes = 0;
 };
 
-// Belongs to one thread. Plan, budget, counters and what `shared` points to are borrowed and outlive it.
+// Belongs to one thread. Plan, budget, counters and the readers in `shared` are borrowed and outlive it.
 class SampleWorker final : public SampleMaker {
  public:
   // The cache of `shared` stays the same; everything else in it may change with turn_to().
@@ -35,12 +35,12 @@ class SampleWorker final : public SampleMaker {
                        Deferral& deferral) override;
   bool is_batch_too_large() const override { return delivery_.is_batch_too_large(); }
 
-  // What each field of this sample would be in a batch.
+  // Returns the type and shape that each field of this sample would have in a batch.
   Result<std::vector<MeasuredField>> measure(std::uint64_t sample);
-  // What reading and decoding takes: everything that is stored of the sample, or, where it is made of chunks, one of
-  // them.
+  // Measures reading and decoding everything that is stored of the sample, or one of its chunks if it is made of
+  // chunks.
   Result<UnitCost> measure_unit(std::uint64_t sample);
-  // Makes the sample and shows each field's value.
+  // Makes the sample and calls `look` with the value of each field.
   Status look_at(std::uint64_t sample, const LookAtField& look);
 
  private:
@@ -59,8 +59,8 @@ class SampleWorker final : public SampleMaker {
   SampleBytes bytes_;
   Delivery delivery_;
   ValueFlow flow_;
-  std::unique_ptr<ChunkedFields> chunked_;           // nullptr: no field is
-  std::vector<std::unique_ptr<FieldMaker>> makers_;  // by field; nullptr: another's maker makes it
+  std::unique_ptr<ChunkedFields> chunked_;           // nullptr: no field is chunked
+  std::vector<std::unique_ptr<FieldMaker>> makers_;  // by field; nullptr: the maker of another field makes it too
   Lookahead* lookahead_ = nullptr;
 };
 

@@ -1,4 +1,5 @@
-// What one storage unit (a sample, or a chunk that samples share) takes and costs, as stored and decoded.
+// The size of one storage unit (a sample, or a chunk that samples share), stored and decoded, and the seconds that
+// reading and decoding it take.
 #pragma once
 
 namespace penstock {

@@ -11,7 +11,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint32_t kJointStep = 1u << 31;  // no step of a single field has such a number
+constexpr std::uint32_t kJointStep = 1u << 31;  // larger than the number of any step of a single field
 
 MapValue::Kind map_kind(FieldKind kind) {
   return kind == FieldKind::kJson    ? MapValue::Kind::kJson
@@ -55,7 +55,7 @@ Status ValueFlow::derive_from(std::size_t parent, const View& value) {
   for (std::size_t field = parent + 1; field < plan_.fields.size(); ++field) {
     if (plan_.fields[field].derive_from != static_cast<int>(parent)) continue;
     context_.keep_buffer = value.buffer;
-    const auto held = context_.held;  // a Map below may replace it
+    const auto held = context_.held;  // keeps the value alive, because a Map below may replace context_.held
     View derived = value;
     PENSTOCK_CHECK(plan_.fields[field].program.run(derived, context_));
     context_.clock.mark(Stage::kTransform, 0, 0);
@@ -66,8 +66,8 @@ Status ValueFlow::derive_from(std::size_t parent, const View& value) {
   return {};
 }
 
-// The value gets memory of its own: the scratch buffers are used again for the next field, and the function may keep
-// what it gets.
+// Copies the value to memory of its own, because the next field uses the scratch buffers again, and because the user's
+// function may keep the array that it receives.
 Status ValueFlow::wait_for_map(std::size_t field, const View& value) {
   const DType dtype = value.affine.scale != nullptr ? DType::kFloat32 : value.dtype;
   const ArraySpec spec{dtype, value.shape_vector()};
@@ -99,7 +99,7 @@ Status ValueFlow::run_joint_maps() {
   return {};
 }
 
-// The field goes on with what the Map returned for it.
+// Continues the field with the value that the Map returned for it.
 Status ValueFlow::continue_after(std::size_t joint_map, std::size_t field, MapValue value) {
   const FieldPlan& plan = plan_.fields[field];
   const auto part =

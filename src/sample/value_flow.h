@@ -1,5 +1,5 @@
-// A value on its way from its maker to the batch. It waits for the Map over several fields that comes next, is
-// delivered, and other fields derive from it.
+// Passes values from their makers on to the batch. A value may have to wait for a Map over several fields; then it is
+// delivered, and the fields that derive from it are made.
 //
 // Belongs to one worker thread. Plan, context and delivery are borrowed and outlive it.
 #pragma once
@@ -17,10 +17,10 @@ class ValueFlow {
  public:
   ValueFlow(const SamplePlan& plan, Context& context, Delivery& delivery);
 
-  // The first part of the field's program has run.
+  // Takes the value of a field after the first part of its program has run.
   Status take(std::size_t field, const View& value) { return take_after(0, field, value); }
   Status take_text(std::size_t field, std::string_view text);
-  // All fields are made: runs the Maps that wait for several of them.
+  // Called when all fields are made: runs the Maps over several fields.
   Status run_joint_maps();
   void end_sample();
 
@@ -30,10 +30,10 @@ class ValueFlow {
   // A value that waits for a Map.
   struct Waiting {
     MapValue value;
-    View before;  // an array as it was before the Map: its axes, not its memory
+    View before;  // type and axes of an array before the Map; its memory is not used
   };
 
-  // Part `part` of the field's program has run.
+  // Takes the value of a field after part `part` of its program has run.
   Status take_after(std::size_t part, std::size_t field, const View& value);
   Status derive_from(std::size_t parent, const View& value);
   Status wait_for_map(std::size_t field, const View& value);

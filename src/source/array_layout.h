@@ -1,4 +1,4 @@
-// How the arrays of a field are stored, where all samples agree.
+// The storage layout of the arrays of a field, if it is the same for all samples.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Where the bytes of one field of one sample are stored.
+// The location of the stored bytes of one field of one sample.
 #pragma once
 
 #include <cstdint>

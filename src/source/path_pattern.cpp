@@ -188,7 +188,7 @@ Result<std::vector<std::string>> expand_in_order(const Store& store, const std::
   PENSTOCK_CHECK(expand_braces(pattern, braced));
   const bool can_list = store.traits().can_list;
   for (std::string& part : braced) {
-    // Where a store cannot list, wildcard characters mean themselves: URLs have '?' before their query.
+    // If a store cannot list, wildcard characters mean themselves: URLs have '?' before their query.
     if (!has_wildcard(part) || !can_list) {
       paths.push_back(std::move(part));
       continue;

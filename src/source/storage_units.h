@@ -1,4 +1,4 @@
-// Which samples are stored together.
+// The storage units of a source: which samples are stored together.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How stored numbers become values (the CF conventions): value = stored * scale + offset.
+// The conversion of stored numbers to values (the CF conventions): value = stored * scale + offset.
 #pragma once
 
 #include <vector>

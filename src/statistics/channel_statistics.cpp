@@ -9,11 +9,11 @@
 namespace penstock {
 namespace {
 
-// A longer first axis is rather time, depth or height; levels of the air are more than colours are.
+// A longer first axis probably counts time, depth or height. Levels of the atmosphere are more numerous than colours.
 constexpr std::int64_t kMaxChannels = 32, kMaxLevels = 64;
 constexpr std::int64_t kConvertedAtOnce = 8192;
 
-// Whole numbers lose nothing: all squares of a row of 2^31 pixels fit into 64 bits.
+// Sums of bytes are exact integers: the squares of a row of 2^31 pixels fit into 64 bits.
 struct ByteSums {
   std::uint64_t sum = 0, squares = 0;
   std::uint8_t min = 255, max = 0;
@@ -37,7 +37,8 @@ NumberSummary moments_of(const ByteSums& sums, std::uint64_t count) {
           static_cast<double>(sums.max)};
 }
 
-// The axis that counts channels; -1: none does. Where the source does not say, a short first axis does.
+// Returns the axis that counts channels, or -1 if there is none. If the source does not name it, a short first axis is
+// taken.
 int channel_axis_of(const View& view) {
   if (view.channel_axis) return *view.channel_axis;
   if (view.rank < 3) return -1;
@@ -95,7 +96,7 @@ void ChannelStatistics::add_array(const View& array, NumberSummary& into) {
   });
 }
 
-// The first sample says how many; one that says otherwise joins them all.
+// The first sample sets the number of channels. If a later sample has another number, all channels are merged into one.
 void ChannelStatistics::set_channels(std::size_t count) {
   if (channels_.empty()) {
     channels_.resize(std::max<std::size_t>(count, 1));

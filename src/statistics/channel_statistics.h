@@ -1,4 +1,4 @@
-// What Normalize wants to know of images and arrays: the moments of each channel.
+// The mean and deviation of each channel of images and arrays, for Normalize.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,24 @@
 
 namespace penstock {
 
-// Belongs to one thread until it is joined to another.
+// Belongs to one thread until it is added to another.
 class ChannelStatistics {
  public:
-  // Pixels (channels last), or an array. The axis that counts channels is the one that the source names, else
-  // the first of three or more, if it is short. Samples that disagree about their channels are taken as one.
+  // `value` has pixels (channels last) or is an array. The channel axis is the one that the source names; otherwise the
+  // first of three or more axes, if it is short. If samples disagree about the number of channels, all are merged into
+  // one.
   void add(const View& value);
   void add(const ChannelStatistics& other);
 
-  // One where there are no channels.
+  // Returns one summary per channel; a single one if there are no channels.
   std::vector<NumberSummary> channels() const;
   bool is_by_channel() const { return by_channel_; }
 
   std::uint64_t samples() const { return samples_; }
   std::uint64_t not_a_number() const { return not_a_number_; }
   std::uint64_t infinite() const { return infinite_; }
-  std::uint64_t complex_samples() const { return complex_; }  // have no order, and are left out
-  bool is_bytes() const { return is_bytes_; }                 // Normalize divides those by 255
+  std::uint64_t complex_samples() const { return complex_; }  // left out, because they have no order
+  bool is_bytes() const { return is_bytes_; }                 // uint8, which Normalize divides by 255
 
  private:
   void add_pixels(const View& image);

@@ -20,7 +20,7 @@ nlohmann::ordered_json to_json(const NumberSummary& summary, double divisor) {
           {"max", shown.max}};
 }
 
-// Code points, as Python counts them; text is known to be UTF-8 here.
+// Returns the number of code points, as Python counts them. The text has been checked to be UTF-8.
 std::size_t characters_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));

@@ -1,5 +1,5 @@
-// What is worth knowing of one field, by its kind: channels of images and arrays, counts of labels
-// and mask classes, lengths of texts.
+// The statistics of one field, which depend on its kind: channels of images and arrays, counts of labels and mask
+// classes, lengths of texts.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@
 
 namespace penstock {
 
-// What Normalize takes: it divides uint8 by 255 before anything else, so these are divided, too.
+// The arguments of Normalize. It divides uint8 by 255 before anything else, so these values are divided too.
 struct NormalizeValues {
   std::vector<double> mean, std;
   bool has_constant = false;  // a channel has no spread to divide by
@@ -24,13 +24,13 @@ struct NormalizeValues {
 
 NormalizeValues normalize_values(const ChannelStatistics& statistics);
 
-// What the numbers of a field are divided by before they are shown: images are shown from 0 to 1, as Normalize
-// sees them, and arrays as they are.
+// Returns the number by which the values of a field are divided before they are shown: images are shown from 0 to 1, as
+// Normalize uses them, and arrays unchanged.
 double shown_divisor(FieldKind kind);
 
 NumberSummary divided(NumberSummary summary, double divisor);
 
-// Belongs to one thread until it is joined to another.
+// Belongs to one thread until it is added to another.
 class FieldStatistics {
  public:
   struct TextLengths {
@@ -46,7 +46,8 @@ class FieldStatistics {
   const FieldInfo& field() const { return field_; }
   const Contents& contents() const { return contents_; }
 
-  // What `penstock statistics --json` prints and ps.statistics() is made of; class names go with labels.
+  // The JSON that `penstock statistics --json` prints and that ps.statistics() is made from. `classes` are the names of
+  // labels.
   nlohmann::ordered_json to_json(const std::vector<std::string>& classes) const;
 
  private:

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kLanes = 8;
 
-// One sum alone would wait for itself at every number.
+// Several sums are computed side by side, because each addition to a single sum would wait for the one before.
 template <typename Term>
 double sum_in_lanes(std::span<const double> values, Term term) {
   std::array<double, kLanes> lanes{};

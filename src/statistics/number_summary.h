@@ -1,7 +1,7 @@
-// Count, mean, spread and range of numbers that come in pieces, possibly on several threads.
+// Count, mean, standard deviation and range of numbers that arrive in pieces, possibly on several threads.
 //
-// Pieces are summed by themselves and joined by Chan's formula: sums of squares over a whole data
-// set would lose the digits that the deviation is made of.
+// Each piece is summed alone, and the sums are joined by Chan's formula. One sum of squares over a whole data set would
+// lose the digits that the deviation consists of.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct NumberSummary {
 
   void add(double value);
   void add(const NumberSummary& other);
-  double deviation() const;  // of the numbers as they are (NumPy's std), not an estimate from them
+  double deviation() const;  // the population's standard deviation, as NumPy's std
 };
 
 }  // namespace penstock

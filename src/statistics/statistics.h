@@ -1,5 +1,5 @@
-// The statistics of a whole source: every sample is made once, and each field measured by its kind.
-// The command line prints them, and ps.statistics() returns them.
+// The statistics of a whole source. Every sample is made once, and each field is measured according to its kind. The
+// command line prints them, and ps.statistics() returns them.
 #pragma once
 
 #include <vector>
@@ -10,16 +10,16 @@
 namespace penstock {
 
 struct Statistics {
-  Visit visit;                          // samples that could not be read are left out, and listed there
-  std::vector<FieldStatistics> fields;  // those asked for, in the order of the source
+  Visit visit;                          // lists the samples that could not be read, which the statistics leave out
+  std::vector<FieldStatistics> fields;  // the requested fields, in the order of the source
 
-  // False where no field could be read. Labels that the index holds prove nothing: a folder of broken pictures
-  // has them, too.
+  // Returns false if no field could be read. Labels from the index do not count, because a folder of broken images has
+  // them too.
   bool has_read_any() const;
 };
 
-// Fails where nothing can be done at all, where `options.progress` says to stop, and for samples that are drawn
-// at random, which have no end.
+// Fails if no sample can be visited at all, if `options.progress` returns false, and for sources that draw their
+// samples at random, because those have no end.
 Result<Statistics> measure(const SourcePtr& source, const VisitOptions& options);
 
 }  // namespace penstock

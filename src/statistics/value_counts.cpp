@@ -29,9 +29,9 @@ void ValueCounts::add(const View& value) {
   }
 }
 
-// One label, or the labels of a patch.
+// `value` is one label, or the labels of a patch.
 void ValueCounts::add_elements(const View& value) {
-  if (value.dtype > DType::kInt64) return;  // fractions are no classes
+  if (value.dtype > DType::kInt64) return;  // only integers can be classes
   for_each_piece(value, kCountedAtOnce, [&](const View& piece, std::int64_t elements) {
     converted_.resize(static_cast<std::size_t>(elements));
     auto* out = reinterpret_cast<std::byte*>(converted_.data());

@@ -1,4 +1,4 @@
-// How often each value occurs: labels of samples, or classes of a mask's pixels.
+// Counts how often each value occurs, for labels of samples and for the classes of a mask's pixels.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace penstock {
 
-// Belongs to one thread until it is joined to another.
+// Belongs to one thread until it is added to another.
 class ValueCounts {
  public:
   void add(const View& value);
   void add(const ValueCounts& other);
 
   std::uint64_t samples() const { return samples_; }
-  // Empty where there are too many: numbers that tell samples apart are no classes.
+  // Empty if there are too many different values, because then they identify samples and are not classes.
   const std::map<std::int64_t, std::uint64_t>& counts() const { return counts_; }
   bool are_too_many() const { return too_many_; }
   const NumberSummary& moments() const { return moments_; }

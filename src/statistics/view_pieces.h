@@ -1,4 +1,4 @@
-// A view in pieces of few elements, whatever its strides, so that memory does not grow with the sample.
+// Divides a view of any strides into pieces of few elements, so that memory does not grow with the sample.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ inline View without_axis(View view, std::size_t axis) {
   return view;
 }
 
-// Calls use(piece, elements of it) for pieces that make up the view; not at all where the view is empty.
+// Calls use(piece, number of its elements) for pieces that together are the view; never if the view is empty.
 template <typename Use>
 void for_each_piece(const View& view, std::int64_t max_elements, Use use) {
   std::int64_t count = 1;

@@ -18,17 +18,17 @@ namespace penstock {
 namespace {
 
 constexpr std::uint64_t kMaxVisitShare = 32 * kMiB;
-constexpr std::uint64_t kLongestVisitRun = 64;  // neighbours for one thread
+constexpr std::uint64_t kMaxVisitRun = 64;  // consecutive samples that a thread takes at a time
 constexpr std::uint64_t kRunsForEach = 32;
-constexpr std::uint64_t kRunsAhead = 64;  // samples that each thread looks ahead, at least
+constexpr std::uint64_t kMinSamplesAhead = 64;  // samples that are read ahead per thread
 constexpr auto kProgressEvery = std::chrono::milliseconds(100);
 
-// One plan of all fields that every sample has, since they are read best together, and one of each
-// field alone, for those that may be missing and for finding out which field of a sample is bad.
+// One plan for all fields that every sample has, because reading them together is cheapest, and one plan per field
+// alone. The latter are for fields that may be missing, and to find out which field of a sample is bad.
 struct Plans {
-  std::vector<std::size_t> fields;  // of the source
+  std::vector<std::size_t> fields;  // numbers of the fields in the source
   SamplePlan together;
-  std::vector<std::size_t> in_together;  // in `fields`
+  std::vector<std::size_t> in_together;  // indexes into `fields`
   std::vector<SamplePlan> alone;         // in the order of `fields`
 };
 
@@ -48,7 +48,7 @@ Result<Plans> make_plans(const SourcePtr& source, const VisitOptions& options) {
   std::vector<std::string> everywhere;
   const auto& known = source->fields();
   if (!options.fields.empty()) {
-    const auto checked = plan_for(source, options.fields);  // for its message where a name is wrong
+    const auto checked = plan_for(source, options.fields);  // only for its error if a name is wrong
     if (!checked) return std::unexpected(checked.error());
   }
   for (std::size_t i = 0; i < known.size(); ++i) {
@@ -73,7 +73,7 @@ Result<Plans> make_plans(const SourcePtr& source, const VisitOptions& options) {
   return plans;
 }
 
-// What one thread does.
+// The work of one thread.
 class Visitor {
  public:
   Visitor(const Source& source, const Plans& plans, ScratchBudget& budget, const SharedReads& shared,
@@ -103,7 +103,7 @@ class Visitor {
           sample, [this](const SeenField& seen) { show(plans_.in_together[seen.field], seen); });
     for (std::size_t field = 0; field < plans_.fields.size(); ++field)
       if (!shown_[field]) visit_alone(sample, field, before);
-    // Such as a mask of another size than its image: each is good by itself.
+    // All fields are good alone but not together, for example a mask that has another size than its image.
     if (!all && bad_.size() == before) bad_.push_back({std::move(all).error(), ""});
     bad_samples_ += bad_.size() > before;
   }
@@ -115,7 +115,7 @@ class Visitor {
   }
 
  private:
-  // A block that cannot be decompressed is tried once: each try begins the shard anew.
+  // A block that cannot be decompressed is tried only once, because each try begins the shard again.
   const std::optional<Error>& block_error(std::uint64_t sample) {
     if (!shared_.streams) return block_error_;
     for (const std::size_t field : plans_.fields) {
@@ -126,7 +126,7 @@ class Visitor {
         const auto block = shared_.streams->get(static_cast<std::size_t>(block_));
         block_error_ = block ? std::nullopt : std::optional(block.error());
       }
-      break;  // samples do not reach over the ends of blocks
+      break;  // all fields of a sample are in one block
     }
     return block_error_;
   }
@@ -144,7 +144,7 @@ class Visitor {
     if (status || is_missing(sample, field, status.error())) return;
     const Error& error = status.error();
     for (std::size_t i = first_of_sample; i < bad_.size(); ++i)
-      if (is_same(bad_[i].error, error)) {  // a record whose checksum fails has no good field
+      if (is_same(bad_[i].error, error)) {  // every field of a record fails if its checksum does
         bad_[i].field.clear();
         return;
       }
@@ -154,7 +154,7 @@ class Visitor {
   bool is_missing(std::uint64_t sample, std::size_t field, const Error& error) const {
     if (error.code != ErrorCode::kNotFound || source_.fields()[plans_.fields[field]].is_everywhere)
       return false;
-    // An object that has gone is not found either, and is no missing field.
+    // kNotFound also means that an object has disappeared, which is not the same as a missing field.
     const auto extent = source_.extent(sample, plans_.fields[field]);
     return !extent ? extent.error().code == ErrorCode::kNotFound
                    : extent->store->stat(extent->object).has_value();
@@ -173,30 +173,30 @@ class Visitor {
   WorkerCounters counters_;
   std::optional<SampleWorker> together_;
   std::vector<std::unique_ptr<SampleWorker>> alone_;  // made when first needed
-  std::vector<bool> shown_;                           // of this sample
+  std::vector<bool> shown_;                           // by field: whether this sample's value was shown
   std::vector<BadValue> bad_;
   std::uint64_t bad_samples_ = 0;
-  std::int64_t block_ = -1;  // the last one that was asked for
+  std::int64_t block_ = -1;  // the last block that was asked for
   std::optional<Error> block_error_;
 };
 
-// Where each run of neighbours begins, and the end: storage units where samples share them, so that
-// while one is used another is decoded.
+// Returns the first sample of each run of consecutive samples, and the end. If samples share storage units, a run is a
+// unit, so that different threads decode different units.
 std::vector<std::uint64_t> runs_of(const Source& source, unsigned threads) {
   if (source.storage().shares_units)
     if (const auto units = source.storage().units) return units->first_sample;
   const std::uint64_t length =
-      std::clamp<std::uint64_t>(source.size() / (threads * kRunsForEach), 1, kLongestVisitRun);
+      std::clamp<std::uint64_t>(source.size() / (threads * kRunsForEach), 1, kMaxVisitRun);
   std::vector<std::uint64_t> begins;
   for (std::uint64_t sample = 0; sample < source.size(); sample += length) begins.push_back(sample);
   begins.push_back(source.size());
   return begins;
 }
 
-// The threads, which take runs in order until none is left.
+// A pool of threads that take runs in order until none is left.
 class Pool {
  public:
-  // `on_stop` breaks off what the threads wait for.
+  // `on_stop` cancels the reads that the threads wait for.
   Pool(std::vector<std::unique_ptr<Visitor>>& visitors, std::vector<std::uint64_t> runs,
        std::function<void()> on_stop)
       : visitors_(visitors),
@@ -204,7 +204,7 @@ class Pool {
         on_stop_(std::move(on_stop)),
         running_(visitors.size()) {}
 
-  // False: it was stopped.
+  // Returns false if it was stopped.
   bool run(const VisitOptions& options) {
     std::vector<std::jthread> threads;
     for (const auto& visitor : visitors_)
@@ -246,7 +246,7 @@ class Pool {
   std::vector<std::unique_ptr<Visitor>>& visitors_;
   const std::vector<std::uint64_t> runs_;
   const std::function<void()> on_stop_;
-  Interruption stop_reading_;  // of the threads
+  Interruption stop_reading_;  // interrupts the threads
   std::atomic<std::size_t> next_{0};
   std::atomic<std::uint64_t> done_{0};
   std::atomic<bool> stop_{false};
@@ -270,7 +270,7 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
   std::unique_ptr<StreamBlocks> streams;
   std::uint64_t stream_bytes = 0;
   if (source->storage().is_forward_only()) {
-    // Each thread is at a block of its own.
+    // Each thread decompresses a block of its own.
     const auto plan =
         plan_streams(*source, {.window_units = threads, .prefetch = 1, .max_bytes = memory / 2});
     if (!plan) return std::unexpected(plan.error());
@@ -281,7 +281,7 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
   std::shared_ptr<LookaheadMemory> lookahead_memory;
   std::unique_ptr<Lookahead> lookahead;
   const std::uint64_t to_share = source->storage().arrays.empty() ? memory / 2 : memory * 3 / 8;
-  if (const auto plan = plan_lookahead(*source, {std::uint64_t{threads} * kRunsAhead, to_share})) {
+  if (const auto plan = plan_lookahead(*source, {std::uint64_t{threads} * kMinSamplesAhead, to_share})) {
     stream_bytes += plan->bytes();
     std::vector<std::size_t> stored;
     for (const std::size_t field : plans->fields)
@@ -294,8 +294,8 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
     everything.epoch_size = source->size();
     lookahead->start(make_epoch_order(in_order, 0), everything);
   }
-  // Half in shares, so that every worker there may be has its own; half for one large sample, or one large chunk,
-  // at a time.
+  // One half is divided into shares, one for every possible worker; the other half is for one large sample or chunk at
+  // a time.
   const std::uint64_t scratch = memory - stream_bytes, workers = threads * (plans->fields.size() + 1);
   const std::uint64_t for_chunks = source->storage().arrays.empty() ? 0 : scratch * 3 / 5;
   const auto share_of = [&](std::uint64_t bytes) { return std::min(bytes / (2 * workers), kMaxVisitShare); };
@@ -323,7 +323,8 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
     visit.bytes += visitor->bytes_read();
     std::ranges::move(visitor->bad(), std::back_inserter(visit.bad));
   }
-  // Fields of a record in a compressed shard come from one block, but each is counted by its worker.
+  // In a compressed shard all fields of a record come from one block, and each worker counts the block again, so the
+  // stored size is reported instead.
   if (source->storage().is_forward_only()) visit.bytes = source->storage().stored_bytes;
   std::ranges::stable_sort(visit.bad, {}, [](const BadValue& bad) { return bad.error.where.sample; });
   if (lookahead) visit.chunks = lookahead_memory->stats();

@@ -1,5 +1,5 @@
-// Every sample of a source made once, by a pool of threads, and shown to whoever wants to see it:
-// what verifying a data set and measuring it have in common.
+// Makes every sample of a source once, with a pool of threads, and shows it to a function of the caller. Verifying a
+// data set and measuring its statistics use it.
 #pragma once
 
 #include <functional>
@@ -12,34 +12,34 @@
 namespace penstock {
 
 struct VisitOptions {
-  std::vector<std::string> fields;  // of the source; empty: all
-  unsigned threads = 0;             // 0: what affinity and cgroup allow
-  std::uint64_t memory_bytes = 0;   // 0: a quarter of what is free
-  // Now and then, from the calling thread; false stops.
+  std::vector<std::string> fields;  // names of fields of the source; empty: all
+  unsigned threads = 0;             // 0: as many as affinity and cgroup allow
+  std::uint64_t memory_bytes = 0;   // 0: a quarter of the free memory
+  // Called now and then on the calling thread. The visit stops when it returns false.
   std::function<bool(std::uint64_t samples)> progress;
 };
 
 // A value that could not be made.
 struct BadValue {
   Error error;        // names the sample
-  std::string field;  // empty: all fields of the sample for the same reason, or only taken together
+  std::string field;  // empty: all fields of the sample fail for the same reason, or only all of them together fail
 };
 
 struct Visit {
   std::uint64_t samples = 0, bad_samples = 0;
-  std::uint64_t bytes = 0;    // read; of compressed shards, after decompression
-  std::vector<BadValue> bad;  // by sample
+  std::uint64_t bytes = 0;    // bytes read; for compressed shards, after decompression
+  std::vector<BadValue> bad;  // sorted by sample
   ChunkStats chunks;
   unsigned threads = 0;
   double seconds = 0;
 };
 
-// Called once for each thread, before any of them starts; what it returns is used by that thread
-// alone. `Seen::field` counts the fields of the source.
+// Called once per thread, before any of them starts. Only that thread calls the function that it returns. `Seen::field`
+// is the number of a field of the source.
 using LookForThread = std::function<LookAtField()>;
 
-// A bad value hides neither the other fields of its sample nor other samples. A field that is not
-// everywhere may be missing. Fails only where nothing can be done at all, or where it was stopped.
+// A bad value does not hide the other fields of its sample or other samples. Fields that are not everywhere may be
+// missing. Fails only if no sample can be visited at all, or if it was stopped.
 Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options, const LookForThread& look);
 
 }  // namespace penstock

@@ -1,6 +1,6 @@
 // The system calls that a FileStore makes, so that tests can interrupt, shorten and fail each of them.
 //
-// Each function is the system call of its name: it returns -1 and sets errno where it fails. Thread-safe.
+// Each function is the system call of its name: it returns -1 and sets errno if it fails. Thread-safe.
 #pragma once
 
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-// What a store lists: the objects and folders below a key.
+// The entries of a listing: the objects and folders below a key.
 #pragma once
 
 #include <compare>

@@ -1,4 +1,4 @@
-// What tells one version of an object from the next.
+// Identifies a version of an object.
 #pragma once
 
 #include <cstdint>

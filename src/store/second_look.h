@@ -1,6 +1,6 @@
 // A store that reports an object as missing only after a second request has confirmed it.
 //
-// Where a missing object has a meaning (a missing chunk of a Zarr array has the fill value), one wrong "not found"
+// If a missing object has a meaning (a missing chunk of a Zarr array has the fill value), one wrong "not found"
 // from a server or a proxy would become wrong numbers. All other calls and answers are passed on unchanged.
 // Thread-safe, like the store that it wraps and keeps alive.
 #pragma once

@@ -1,4 +1,4 @@
-// Which store reads what a user names: a path, or a URL.
+// Chooses the store for a path or a URL that a user names.
 //
 // This is the only place that knows the kinds of stores. To add one (S3, say), implement Store, add a StoreKind to the
 // table in store_of_uri.cpp, and add the store to tests/conformance/store_test.cpp. Sources ask the traits of the store

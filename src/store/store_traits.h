@@ -1,4 +1,4 @@
-// What a store can do and how it wants to be used. Callers ask for these instead of guessing from a URI.
+// The abilities of a store, and how it wants to be used. Callers ask for these instead of guessing from a URI.
 #pragma once
 
 #include <cstddef>

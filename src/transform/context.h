@@ -1,7 +1,7 @@
-// What a worker brings along to run programs: memory, random draws, and a plan that it uses again and again.
+// The state with which a worker runs programs: memory, random draws, and a plan that it reuses for every sample.
 //
-// Ops see the Workspace alone: all random draws happen while a sample is planned, so an op that runs has no
-// generator that it could draw from. Both belong to one thread.
+// A running op gets only the Workspace. All random draws happen while a sample is planned, so a running op has no
+// generator to draw from. Both belong to one thread.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ struct Context : Workspace {
 
   StageClock& clock;
   Draws draws{0, 0, 0};                        // the random numbers of the sample, for planning
-  ProgramPlan plan;                            // of the steps that run now; a member so that its memory is reused
+  ProgramPlan plan;                            // the plan that runs now; a member so that its memory is reused
   std::optional<std::pair<int, int>> picture;  // width and height of the sample's first picture
 };
 

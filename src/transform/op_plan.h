@@ -1,7 +1,7 @@
-// What one op will do to one sample: the values that it drew, as a struct of its own.
+// The values that one op drew for one sample.
 //
-// The struct is defined in the op's file and copied into the plan as plain bytes, so that a new op changes no
-// shared type, and a plan can be sent to a device or to another process. A value; holds no pointers.
+// Each op defines a struct for them in its own file. The struct is copied into the plan as plain bytes, so that a new
+// op changes no shared type, and a plan can be sent to a device or to another process. It is a value without pointers.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ class OpPlan {
     return made;
   }
 
-  // `Plan` must be the type that of() was given.
+  // `Plan` must be the type that was passed to of().
   template <typename Plan>
   Plan as() const {
     static_assert(std::is_trivially_copyable_v<Plan> && std::is_default_constructible_v<Plan>);

@@ -1,5 +1,5 @@
-// The forms of a value that ops work on. Each function copies only where the value does not have the form already,
-// and fails where the scratch budget is too small.
+// Converts a value to a form that ops can work on. Each function copies only if the value does not have the form
+// already, and fails if the scratch budget is too small.
 #pragma once
 
 #include "transform/view.h"
@@ -7,20 +7,20 @@
 
 namespace penstock {
 
-// Makes the view an image of uint8 or float32 with any strides, which is what crops and flips work on. Copies only
-// where numbers must be converted. Fails where the value is neither an image nor an array of shape (H, W) or
-// (H, W, 1-4).
+// Makes the view an image of uint8 or float32 with any strides, which is the form that crops and flips need. Copies
+// only if numbers must be converted. Fails if the value is neither an image nor an array of shape (H, W) or (H, W,
+// 1-4).
 Status make_image(View& view, Workspace& workspace);
 
-// Makes the view an image of packed pixels of four items or one, uint8 or float32, with positive strides, which is
-// what resampling and ops on pixels work on. Fails like make_image().
+// Makes the view an image of packed pixels of four items or one, uint8 or float32, with positive strides, which is the
+// form that resampling and ops on pixels need. Fails like make_image().
 Status make_packed(View& view, Workspace& workspace);
 
-// Copies an image into packed pixels of four items or one, uint8 or float32, and returns the memory that the view is
-// of afterwards.
+// Copies an image into packed pixels of four items or one, uint8 or float32, and returns the memory that the view then
+// refers to.
 Result<std::byte*> copy_packed(View& view, Workspace& workspace, DType dtype);
 
-// Makes the view float32, with any pending Normalize carried out.
+// Makes the view float32 and applies any pending Normalize.
 Status make_float(View& view, Workspace& workspace);
 
 }  // namespace penstock

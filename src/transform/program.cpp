@@ -32,7 +32,7 @@ Result<Program> Program::compile(const std::vector<Transform>& steps, const Prog
     program.decode_ = std::get<Decode>(steps[0]);
     begin = 1;
   }
-  // The copy into the batch converts: a Cast at the end costs nothing.
+  // A Cast at the end is left to the copy into the batch, which converts anyway.
   const bool ends_with_cast = end > begin && std::holds_alternative<Cast>(steps[end - 1]);
   if (ends_with_cast) program.dtype_ = std::get<Cast>(steps[--end]).dtype;
   program.fixed_fingerprint_ = mix_fingerprint(0, {static_cast<int>(options.kind), static_cast<int>(program.decode_.mode),
@@ -56,7 +56,7 @@ Status Program::add_op(const Transform& step, std::uint32_t stream) {
   auto made = compile_op(step, kind_);
   if (!made) return std::unexpected(std::move(made).error());
   OpPtr op = std::move(*made);
-  if (!op) return {};  // it leaves fields of this kind alone
+  if (!op) return {};  // the transform does not change fields of this kind
   op->set_stream(stream);
   const TypeEffect effect = op->type_effect();
   const bool is_second_normalize = normalizes_ && effect == TypeEffect::kNormalizes;
@@ -116,7 +116,8 @@ std::optional<ArraySpec> Program::spec_from(const ArrayLayout& stored) const {
   WorkerCounters counters;
   StageClock clock(counters);
   Context context(scratch, clock);
-  // Turns change the shape with the draw, unless the sides are equal. A shape that all draws agree on is fixed.
+  // The shape after a rotation depends on the draw, unless both sides are equal. If all draws give the same shape, the
+  // shape is fixed.
   std::optional<ArraySpec> spec;
   for (std::uint64_t draw = 0; draw < 8; ++draw) {
     View seen = value;

@@ -1,10 +1,11 @@
-// The part of a Program that plans: from the size of an image and the draws of a sample to frames and op plans.
+// The part of a Program that plans: it makes frames and op plans from the size of an image and the draws of a sample.
 #include "transform/program.h"
 
 namespace penstock {
 namespace {
 
-// The smallest size at which a decoder can give the pixels and still leave more than the resize wants.
+// Returns the smallest size at which a decoder can give the pixels and that still exceeds the size that the resize
+// needs.
 int scale_denominator(const Frame& frame) {
   for (const int d : {8, 4, 2})
     if (frame.source.width / d >= frame.full_width && frame.source.height / d >= frame.full_height) return d;

@@ -1,4 +1,4 @@
-// The part of a Program that makes pixels: it decodes what a plan needs, and carries out the plan.
+// The part of a Program that makes pixels: it decodes the pixels that a plan needs, and runs the plan.
 #include <fmt/format.h>
 
 #include "transform/geometry/orientation.h"
@@ -65,7 +65,7 @@ Result<View> Program::decode(const ProgramPlan& plan, const ImageHeader& header,
 }
 
 Status Program::run_planned(const ProgramPlan& plan, View& value, Workspace& workspace) const {
-  bool is_cut = plan.begins_encoded();  // the decoder gave the pixels of the first frame alone
+  bool is_cut = plan.begins_encoded();  // the decoder gave only the pixels of the first frame
   for (const StepPlan& step : plan.steps()) {
     if (!step.is_frame) {
       PENSTOCK_CHECK(ops_[step.first_op]->as_pixel_op()->apply(value, step.op, workspace));

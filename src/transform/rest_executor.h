@@ -1,8 +1,8 @@
-// Runs what comes after decoding, for many samples at once.
+// Runs the steps after decoding, for many samples at once.
 //
-// Why a seam: a device is fast only where it gets a whole batch. All random draws, frames and weights are in the plans
-// (Program::plan_image), and arguments that do not change from sample to sample in the program, so an executor needs
-// no draws, no header and no order of samples. Results must have the same bits whichever executor made them.
+// Why this is an interface: a device is fast only if it gets a whole batch. All random draws, frames and weights are in
+// the plans (Program::plan_image), and the arguments that are the same for all samples are in the program. So an
+// executor needs no draws, no headers and no order of samples. All executors must give the same bits.
 #pragma once
 
 #include <span>
@@ -14,23 +14,23 @@ namespace penstock {
 
 // One sample, planned and decoded. Everything is borrowed for the call.
 struct DecodedSample {
-  const ProgramPlan* plan = nullptr;  // a whole one (Program::is_whole)
-  View pixels;                        // what Program::decode() gave for it
-  MutableBytes slot;                  // where the result belongs
+  const ProgramPlan* plan = nullptr;  // must be whole (Program::is_whole)
+  View pixels;                        // the result of Program::decode()
+  MutableBytes slot;                  // receives the result
 };
 
 class RestExecutor {
  public:
   virtual ~RestExecutor() = default;
 
-  // Runs the steps of `program` on each sample and writes the result to its slot, which is of type and shape `spec`.
-  // Returns one status per sample: a sample that fails does not keep the others from being made. One thread at a time
-  // may call it, unless an implementation says otherwise.
+  // Runs the steps of `program` on each sample and writes the result to its slot, which has type and shape `spec`.
+  // Returns one status per sample: if a sample fails, the others are made nevertheless. Not thread-safe, unless an
+  // implementation says otherwise.
   virtual std::vector<Status> run(const Program& program, const ArraySpec& spec,
                                   std::span<const DecodedSample> samples) = 0;
 };
 
-// Runs one sample after the other on the calling thread. This is what every other executor is measured against.
+// Runs one sample after the other on the calling thread. It is the reference for all other executors.
 class CpuRestExecutor final : public RestExecutor {
  public:
   // The workspace is borrowed and must outlive the executor. The pixels of the samples must not be in its buffers,

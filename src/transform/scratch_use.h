@@ -1,10 +1,10 @@
-// Which scratch buffer of a worker is for what.
+// The purpose of each scratch buffer of a worker.
 #pragma once
 
 namespace penstock {
 
-// There are three pixel buffers: one for the value, one for a value that must stay as it is because another field
-// derives from it, and one to write to.
+// There are three pixel buffers: one for the value, one for a value that must not change because another field derives
+// from it, and one to write to.
 enum ScratchUse : int {
   kScratchEncoded,
   kScratchDecoded,
@@ -16,7 +16,7 @@ enum ScratchUse : int {
   kScratchChunk,
   kScratchSample,
   kScratchCached,
-  kScratchCodec,  // and the one after it
+  kScratchCodec,  // this buffer and the next one
 };
 
 }  // namespace penstock

@@ -16,8 +16,8 @@ struct Workspace {
   int keep_buffer = -1;              // a pixel buffer that must not be overwritten; -1: none
   std::shared_ptr<const void> held;  // the result of a Map, alive until the sample is stored
 
-  // A pixel buffer of at least `bytes` that is neither the view's own nor keep_buffer; `buffer` becomes its number.
-  // Fails where the scratch budget is too small.
+  // Returns a pixel buffer of at least `bytes` that is neither the view's own nor keep_buffer, and sets `buffer` to its
+  // number. Fails if the scratch budget is too small.
   Result<MutableBytes> pixels_beside(const View& view, std::size_t bytes, int& buffer);
 };
 

@@ -30,7 +30,7 @@ struct DamagePlan {
   bool has_offsets = true;  // errors say at which byte; else what is wrong by its name
 };
 
-// Which bytes are structure. Of those that are dense every byte is cut at and every bit is flipped.
+// Which bytes are structure. Dense bytes are cut at every byte, and each of their bits is flipped.
 struct FileMap {
   std::vector<bool> is_header, is_dense;
 };

@@ -76,7 +76,7 @@ class Case:
     def __init__(self, name, folder, server):
         write, self.open, self.fields, self.data_path = SOURCES[name]
         self.folder, self.server, self.name = folder, server, write(folder)
-        # Of a whole object, or of its end, nobody knows the place before there was an answer.
+        # The place of a whole object, or of its end, is not known before there was an answer.
         self.knows_places = name in ("tar", "tar.gz", "tfrecord", "npy")
 
     def opened(self):

@@ -16,7 +16,7 @@ FieldSteps = list[tuple[str, list[Any], str]]  # name, steps, the field that it 
 def field_steps(transform: Any, source: Source, names: Sequence[str], renamed: Mapping[str, str]) -> FieldSteps:
     """Returns the steps of each field that has any.
 
-    `names` are the fields that were asked for (empty: those of the source), `renamed` says what each is called there.
+    `names` are the requested fields (empty: those of the source). `renamed` maps them to the names in the source.
     """
     if transform is None:
         return []
@@ -25,7 +25,7 @@ def field_steps(transform: Any, source: Source, names: Sequence[str], renamed: M
         given = [(name, _steps(steps.steps, name), steps.source) if isinstance(steps, Derive) else
                  (name, _steps(steps, name), "") for name, steps in transform.items()]
         return given + _mask_steps(given, kinds)
-    # A bare list is for all outputs of the first image, or else of the first array, that is delivered.
+    # A bare list applies to all outputs of the first delivered image or, if there is none, of the first array.
     steps = transform_list(transform)
     first = next((name for wanted in ("image", "array") for name, kind in kinds.items() if kind == wanted), None)
     if first is None and not (steps and all(joint_fields(step) for step in steps)):

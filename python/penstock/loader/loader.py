@@ -56,8 +56,8 @@ class Loader:
     ``next(iter(loader))`` disturbs no other loop. They share the worker threads and the memory of the loader. An
     iterator that is dropped gives its batches back at once.
 
-    A batch is a tuple in field order (``images, labels``), a dict where `fields` is a dict, or the bare array where
-    there is one field and `fields` is not given.
+    A batch is a tuple in field order (``images, labels``), a dict if `fields` is a dict, or the bare array if there is
+    one field and `fields` is not given.
 
     A loader belongs to the process that made it. Any thread of that process may use it. ``close()``, or the end of a
     ``with`` block, ends its worker threads.
@@ -69,12 +69,12 @@ class Loader:
         batch_size: The number of samples per batch on each rank. Every rank gets the same number of batches.
         fields: The fields that a batch has. A list chooses and orders them, and a dict gives them new names:
             ``{"view1": "image", "view2": "image"}``. Every source also has the field "key", the name of the sample.
-        transform: A list of transforms for the first image or array, whose crops, flips and turns also apply to
-            masks, or a dict with a list for each field. Fields share their random draws, but two outputs of one
+        transform: A list of transforms for the first image or array, or a dict with a list for each field. Crops, flips
+            and rotations of the list also apply to masks. Fields share their random draws, but two outputs of one
             stored field draw independently.
         shuffle: False; "full", by which every sample is equally likely at every position; "window", which mixes samples
             within windows of `shuffle_window` storage units, so that each unit is read once; or True, which chooses
-            "window" where samples share storage units (chunks of arrays, blocks of compressed shards), else "full".
+            "window" if samples share storage units (chunks of arrays, blocks of compressed shards), and else "full".
         shuffle_window: The number of storage units among which samples are mixed. By default, 16 or what the source
             suggests.
         sampler: Your own order: a sequence of indices, a mask with one boolean for each sample, or a torch sampler.
@@ -83,7 +83,7 @@ class Loader:
         seed: The number from which the order and all random draws follow.
         epoch_size: The number of samples per epoch. By default, all samples. Epochs of another size continue through
             the permutation.
-        drop_last: Whether the last batch is left out where it is not full.
+        drop_last: Whether the last batch is left out if it is not full.
         rank: The rank of this process. By default, rank and world_size come from torch.distributed, torchrun, an srun
             step or MPI, anew at the start of each epoch. Give both or neither.
         world_size: The number of ranks.
@@ -91,30 +91,30 @@ class Loader:
             this machine.
         prefetch: The number of batches that are made ahead. By default, as many as the memory budget allows.
         memory: All memory that the loader may hold, the cache included, for example "4GiB". The default is a quarter of
-            the free memory, with the cache in addition. Opening a path takes no more than this, either.
-        cache: Memory in which samples stay from the first epoch on, for example "8GiB", or a ``penstock.Cache``,
-            which can also use a disk and serve several loaders. Random transforms run after the cache, so samples do
-            not depend on it.
+            the free memory, with the cache in addition. Opening a path does not take more than this either.
+        cache: The memory of a cache that holds samples from the first epoch on, for example "8GiB", or a
+            ``penstock.Cache``, which can also use a disk and serve several loaders. Random transforms run after the
+            cache, so samples do not depend on it.
         cache_form: What the cache holds: "decoded" (the result of decoding and of Resize and CenterCrop at the
             beginning), "encoded" (the stored bytes), or "auto" (whichever saves more time in that memory, as
             measured).
         on_error: What happens to a bad sample: "raise" an exception, "skip" it (the batch is shorter), or "replace"
             it by another sample, which the seed determines.
         max_skip: The share of the samples of an epoch that may be bad. One sample always may.
-        collate: How samples of different shape become a batch. "stack" wants one shape per batch. "pad" pads each
+        collate: How samples of different shape become a batch. "stack" requires one shape per batch. "pad" pads each
             field that varies to the largest sample of the batch with `pad_value`, and adds a field ``<name>_lengths``
-            after it. "list" delivers such a field as a list of arrays. A function gets the list of samples and
-            returns the batch; the list is empty where all samples were bad and other ranks must stay in step.
+            after it. "list" delivers such a field as a list of arrays. A function receives the list of samples and
+            returns the batch; the list is empty if all samples were bad and other ranks must stay in step.
         pad_value: The value that ``collate="pad"`` pads with.
         bucket_by: Brings samples of similar length into one batch: a field, whose stored length (or integer value)
             counts, or one number for each sample. Every sample still comes once per epoch.
-        output: The library of the arrays: "torch", "numpy", "jax" or "dlpack". The default is torch where it is
-            installed, else NumPy.
-        device: Where batches are delivered. This version delivers to "cpu".
+        output: The library of the arrays: "torch", "numpy", "jax" or "dlpack". The default is torch if it is
+            installed, and else NumPy.
+        device: The device that batches are delivered to. This version delivers to "cpu".
         dtype: The type of images and arrays of data: "float32", "float16", "bfloat16" or "uint8". Coordinates, labels,
             masks and keys keep their types.
         layout: The order of the axes of images: "NCHW", "NHWC", or "channels_last" (for torch: NCHW over NHWC memory).
-        kind: The kind of the source, where a path does not say: see ``penstock.open_source``.
+        kind: The kind of the source, if its path does not tell it: see ``penstock.open_source``.
 
     Raises:
         TypeError: An argument has the wrong type, or there is no such keyword.
@@ -151,7 +151,7 @@ class Loader:
         options = _core.LoaderOptions()
         options.collate = checked_collate(collate)
         budget = 0 if memory is None else parse_bytes(memory)
-        # The keyword is left out where it is not needed: the source shows how it was made.
+        # The keyword is left out if it is not needed, because the source shows how it was made.
         self.source = open_source(source, kind, memory=memory) if budget else open_source(source, kind)
         self._output = choose_output(output)
         self._ranks_are_given = rank is not None or world_size is not None
@@ -217,7 +217,7 @@ class Loader:
     # -- epochs ---------------------------------------------------------------------------------
 
     def __iter__(self) -> Epoch:
-        """Starts the next epoch, which goes on beside epochs that are under way."""
+        """Starts the next epoch. Epochs in progress continue."""
         self._check_process()
         if self._closed:
             raise UsageError("the loader is closed", code="invalid_argument")
@@ -253,17 +253,27 @@ class Loader:
     def set_epoch(self, epoch: int) -> None:
         """Makes the next ``iter()`` this epoch, from its beginning.
 
-        Where ``load_state_dict`` loaded a state of the same epoch, the epoch still continues from that state.
+        If ``load_state_dict`` loaded a state of the same epoch, the epoch still continues from that state.
 
         Args:
             epoch: The number of the epoch, from 0.
+
+        Raises:
+            TypeError: `epoch` is not a whole number.
+            ValueError: `epoch` is negative.
+
+        Example:
+            >>> for epoch in range(90):
+            ...     loader.set_epoch(epoch)
+            ...     for images, labels in loader:
+            ...         train(images, labels)
         """
         self._check_process()
         self._core.set_epoch(whole_number("epoch", epoch, 0))
         self._next_epoch = epoch
 
     def _follow_ranks(self) -> None:
-        """Asks for the ranks again, unless they were given: a process group may begin after the loader was made."""
+        """Finds the ranks again, unless they were given: a process group may begin after the loader was made."""
         found = self._ranks if self._ranks_are_given else find_ranks()
         if found == self._ranks:
             return
@@ -286,8 +296,14 @@ class Loader:
     def state_dict(self) -> dict[str, int]:
         """Returns the position of the run after the batches delivered so far, as a few integers.
 
-        Among several iterators, the one that delivered last counts. The first call reads a few parts of the data, so
-        that a state cannot be loaded with other data of the same size.
+        If there are several iterators, it is the position of the one that delivered last. The first call reads a few
+        parts of the data, so that a state cannot be loaded with other data of the same size.
+
+        Returns:
+            The state, which ``load_state_dict`` takes in this or another process.
+
+        Example:
+            >>> torch.save({"model": model.state_dict(), "loader": loader.state_dict()}, "checkpoint.pt")
         """
         self._check_process()
         self._read_content()
@@ -300,10 +316,16 @@ class Loader:
         Iterators from before raise an error when they are used again.
 
         Args:
-            state: What ``state_dict()`` returned, in this or another process.
+            state: A state that ``state_dict()`` returned, in this or another process.
 
         Raises:
+            TypeError: `state` is not a dict of whole numbers.
             UsageError: The state belongs to other data, or to another order of the samples.
+
+        Example:
+            >>> loader.load_state_dict(torch.load("checkpoint.pt")["loader"])
+            >>> for images, labels in loader:  # the rest of that epoch
+            ...     train(images, labels)
         """
         self._check_process()
         state = checked_state(state)
@@ -330,11 +352,15 @@ class Loader:
     # -- statistics and the end -----------------------------------------------------------------
 
     def stats(self) -> LoaderStats:
-        """Returns what the loader did: counts, errors, time and bytes by stage, waits and memory.
+        """Returns the statistics of the loader: counts, errors, time and bytes by stage, waits and memory.
 
         Returns:
             Totals, and the same by epoch. ``penstock.stats`` describes every key. ``["bottleneck"]`` names the stage
             that limits the speed.
+
+        Example:
+            >>> stats = loader.stats()
+            >>> stats["bottleneck"], stats["memory"]["peak"]
         """
         self._check_process()
         stats = self._core.stats()
@@ -344,7 +370,7 @@ class Loader:
         return cast(LoaderStats, stats)
 
     def close(self) -> None:
-        """Ends the worker threads. Batches that were delivered stay valid."""
+        """Ends the worker threads. Batches that were delivered remain valid."""
         if self._process == os.getpid():
             self._closed = True
             self._core.close()

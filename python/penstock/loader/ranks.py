@@ -1,4 +1,4 @@
-"""Which part of a parallel job this process is."""
+"""The part of a parallel job that this process is."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def ImageFolder(path: Paths, masks: Path | None = None, *, keep_index: bool = Tr
     """Opens the images below a folder, or those that match a pattern.
 
     The ending of a file's name says whether it is an image: JPEG, PNG, WebP, TIFF, BMP, GIF and PNM are read. Hidden
-    files, hidden folders and ``__MACOSX`` are ignored without a word; one warning counts the files with other endings.
+    files, hidden folders and ``__MACOSX`` are ignored silently; one warning counts the files with other endings.
 
     Args:
         path: A folder whose subfolders are the classes, sorted by name, gives the fields ``image`` and ``label``. A
@@ -26,6 +26,9 @@ def ImageFolder(path: Paths, masks: Path | None = None, *, keep_index: bool = Tr
         masks: A folder that holds a mask for each image under the same name (its ending may differ). It adds the field
             ``mask``.
         keep_index: Whether the list of files is stored, so that the next run opens the folder faster.
+
+    Returns:
+        The source, with the fields ``image``, ``label`` (if there are classes) and ``mask`` (if `masks` is given).
 
     Raises:
         NotFoundError: There is no such folder, no image in it, or an image has no mask.
@@ -47,6 +50,13 @@ def Files(files: Sequence[Path] | Pairs) -> Source:
             numbered from 0 (see ``source.classes``). Relative paths start from the working folder. The key of a sample
             is its path as given.
 
+    Returns:
+        The source, with the fields ``image`` (or ``array``) and ``label`` (if labels are given).
+
+    Raises:
+        TypeError: `files` is not a list of paths or of pairs, or the labels are of different types.
+        NotFoundError: There is no such file.
+
     Example:
         >>> ps.Files([("a.jpg", 0), ("b.jpg", 1)])
         >>> ps.Files(["a.jpg", "b.jpg"])
@@ -62,9 +72,19 @@ def Npy(path: Paths, *, keep_index: bool = True, headers: Headers = None) -> Sou
     """Opens .npy files.
 
     Args:
-        path: One file: each entry of its first axis is a sample. A folder, a pattern or a list (also a list of one
-            file): each file is a sample.
+        path: If it is one file, each entry of its first axis is a sample. If it is a folder, a pattern or a list (also
+            a list of one file), each file is a sample.
         keep_index: Whether the list of files is stored, so that the next run opens the folder faster.
         headers: Headers of the requests to the server of a URL, as for ``Tar``.
+
+    Returns:
+        The source, with the field ``array``.
+
+    Raises:
+        NotFoundError: There is no such file.
+        Error: The file is damaged, or holds Python objects. Files of a list are checked when they are read.
+
+    Example:
+        >>> ps.Loader(ps.Npy("frames/*.npy"), batch_size=32)
     """
     return open_files(path, kind="npy", keep_index=keep_index, headers=headers)

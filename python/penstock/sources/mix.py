@@ -22,6 +22,9 @@ def Mix(sources: Sequence[Path | Source], weights: Sequence[float] | None = None
             come several times per epoch, and an epoch has as many samples as all sources together (see ``epoch_size``
             of Loader). Without weights, every sample of each source comes once per epoch.
 
+    Returns:
+        The mixture, with the fields that the sources have.
+
     Raises:
         UsageError: The fields of the sources differ.
 

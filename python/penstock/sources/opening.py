@@ -32,19 +32,26 @@ _QUIET_SECONDS = 1.0  # work that takes longer shows its progress
 @recorded
 def open_source(source: Paths | Pairs | Source, kind: str | None = None, *, headers: Headers = None,
                 memory: Memory = None) -> Source:
-    """Opens a source of any kind, which it finds out by itself.
+    """Opens a source of any kind. The path tells the kind.
 
     Args:
         source: A path, a glob or brace pattern, a URL, a list of these, or a list of (path, label) pairs. A Source is
             returned unchanged.
-        kind: The kind of the source, where it cannot be found out: "images", "npy", "tar", "tfrecord",
+        kind: The kind of the source, if its path does not tell it: "images", "npy", "tar", "tfrecord",
             "manifest" or "zarr".
         headers: Headers of the requests to the server of a URL, as for ``Tar``.
         memory: The memory that opening may take, as for ``Tar``.
 
+    Returns:
+        The source.
+
     Raises:
         NotFoundError: There is no such file or folder, or no samples in it.
         UsageError: The kind is not known, or the data are not of that kind.
+
+    Example:
+        >>> source = ps.open_source("shards/train-{000..146}.tar")
+        >>> len(source), source.fields
     """
     if isinstance(source, Source):
         return source

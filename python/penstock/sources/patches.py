@@ -28,10 +28,10 @@ def Patches(volumes: Path | Sequence[Path], size: Sequence[int], per_epoch: int 
     """Opens volumes whose patches are the samples.
 
     With `per_epoch`, an epoch has that many random patches, and every position where a patch fits is equally likely.
-    Neighbours come close together, so that the chunks they share are read once (``shuffle_window`` of Loader says how
-    many regions are mixed, and ``loader.stats()["shuffle"]`` what that does to batches). Without `per_epoch`, a grid
-    of patches covers everything, in order. It has the field ``position`` (and ``volume``, where there are several),
-    by which results can be put together.
+    Neighbouring patches come close together, so that the chunks that they share are read once. ``shuffle_window`` of
+    Loader sets how many regions are mixed, and ``loader.stats()["shuffle"]`` tells what that means for batches. Without
+    `per_epoch`, a grid of patches covers everything, in order. It has the field ``position`` (and ``volume``, if there
+    are several), by which results can be put together.
 
     Patches that depend on labels or a mask need an index of them, which is made when the source is opened. It takes at
     most one bit for each voxel of each class, mostly far less, and never more than 4 GiB or half of `memory`.
@@ -48,22 +48,26 @@ def Patches(volumes: Path | Sequence[Path], size: Sequence[int], per_epoch: int 
         region: The part of the volume that patches must lie in: a slice or (begin, end) for each axis of a patch, as in
             ``(slice(0, 80), slice(None), slice(None))``. Training and validation can share a volume in this way.
         mask: One volume for all, or one for each. Random patches have a centre voxel (origin + size // 2) that is not 0
-            in the mask. A grid has the patches that contain any such voxel, so that it covers all of the mask.
+            in the mask. A grid consists of the patches that contain such a voxel, so that it covers all of the mask.
         weights: How often volumes are drawn from: "volume" (by the number of positions in each), "equal", or numbers.
         class_weights: ``{0: 1, 1: 5}`` centres one of six random patches on a voxel of label 0, and five on label 1.
             Each voxel of a class is equally likely. Labels that are not named do not occur at centres.
         decode_cf: Whether scale_factor, add_offset and _FillValue of Zarr images are applied, as in ``Zarr``. For
-            labels they are applied only where there is a scale_factor or add_offset.
-        nan: What becomes of missing values and not-a-number in images: "keep", "error", or the number that replaces
+            labels they are applied only if there is a scale_factor or add_offset.
+        nan: How missing values and not-a-number in images are treated: "keep", "error", or the number that replaces
             them.
-        axes: The axes of a TIFF, where its metadata is wrong or missing: ``"ZYX"`` reads all pages as one stack,
-            ``{"Z": 30, "C": 2}`` as 30 slices of 2 channels. None as a size means what the number of pages leaves.
-        missing: What becomes of chunks that a Zarr store does not have: "fill" or "error", as in ``Zarr``.
+        axes: The axes of a TIFF, if its metadata is wrong or missing: ``"ZYX"`` reads all pages as one stack,
+            ``{"Z": 30, "C": 2}`` as 30 slices of 2 channels. The size None is computed from the number of pages.
+        missing: How chunks are treated that a Zarr store does not have: "fill" or "error", as in ``Zarr``.
         headers: Headers of the requests to the server that the URL of a volume names, as in ``Zarr``.
         memory: The memory that reading labels and masks may take, half of it for their index, for example "1GiB". The
             default is a quarter of the free memory.
 
+    Returns:
+        The source, with the fields ``image``, ``label`` (if `labels` is given), ``position`` and ``volume``.
+
     Raises:
+        NotFoundError: There is no such volume.
         UsageError: No patch fits, or labels or masks do not have the shape of their volume.
 
     Example:

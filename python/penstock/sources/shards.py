@@ -23,11 +23,14 @@ def Tar(path: Paths, *, kinds: Mapping[str, str] | None = None, keep_index: bool
 
     Args:
         path: A file, a glob or brace pattern, a folder of shards, a URL, or a list of these.
-        kinds: What a field is, where its name does not say: ``{"labels.png": "mask", "bin": "float32[16]"}``.
+        kinds: The kind of each field whose name does not tell it: ``{"labels.png": "mask", "bin": "float32[16]"}``.
         keep_index: Whether the index of the shards is stored, so that the next run opens them faster.
         headers: ``{"Authorization": "Bearer ..."}`` goes with each request to the server of a URL, and to no other.
         memory: The memory that opening may take while it works, for example "1GiB". The default is a quarter of the
-            free memory. The index that remains takes about 60 bytes for each sample in addition.
+            free memory. The index that remains takes about 60 bytes per sample in addition.
+
+    Returns:
+        The source. Its fields are the endings of the names of files.
 
     Raises:
         NotFoundError: There are no such shards.
@@ -46,15 +49,22 @@ def TFRecord(path: Paths, *, kinds: Mapping[str, str] | None = None, verify: boo
 
     Args:
         path: A file, a glob or brace pattern, a folder of shards, a URL, or a list of these.
-        kinds: What a feature is, where its first values do not say: ``{"mask": "mask", "embedding": "float32[512]"}``.
+        kinds: The kind of each feature whose first values do not tell it:
+            ``{"mask": "mask", "embedding": "float32[512]"}``.
         verify: Whether the checksums of every record are verified when it is read.
         keep_index: Whether the index of the shards is stored, so that the next run opens them faster.
         headers: Headers of the requests to the server of a URL, as for ``Tar``.
         memory: The memory that opening may take, as for ``Tar``.
 
+    Returns:
+        The source. Its fields are the features.
+
     Raises:
         NotFoundError: There are no such shards.
         Error: A shard is damaged. ``uri`` and ``offset`` say where.
+
+    Example:
+        >>> source = ps.TFRecord("train-*.tfrecord", kinds={"embedding": "float32[512]"})
     """
     return open_files(path, kind="tfrecord", kinds=kinds, verify=verify, keep_index=keep_index, headers=headers,
                       memory=memory)

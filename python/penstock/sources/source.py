@@ -54,12 +54,16 @@ class Source:
             sample: The index of the sample. Negative indices count from the end.
 
         Returns:
-            A tuple in field order, or the bare value where the source has one field. The values are what a batch of a
-            Loader would hold, except that labels are Python integers. For random patches it is the patch at that
+            A tuple in field order, or the bare value if the source has one field. The values are those that a batch of
+            a Loader would hold, except that labels are Python integers. For random patches it is the patch at that
             position of the first epoch with seed 0.
 
         Raises:
             IndexError: The source has fewer samples.
+            Error: The sample cannot be read.
+
+        Example:
+            >>> image, label = source[-1]
         """
         if isinstance(sample, slice):
             raise TypeError(f"source[{sample.start}:{sample.stop}]: wants one index; "
@@ -83,7 +87,7 @@ class Source:
 
     @property
     def kind(self) -> str:
-        """What the source is made of, for example "image class folders" or "npy array"."""
+        """The kind of the source, for example "image class folders" or "npy array"."""
         return self._handle.kind()
 
     @property
@@ -96,12 +100,12 @@ class Source:
 
     @property
     def classes(self) -> list[str]:
-        """The class names in the order of their labels. The list is empty where there are no classes."""
+        """The class names in the order of their labels. The list is empty if there are no classes."""
         return self._handle.classes()
 
     @property
     def class_to_idx(self) -> dict[str, int]:
-        """The label of each class name. The dict is empty where there are no classes."""
+        """The label of each class name. The dict is empty if there are no classes."""
         return {name: label for label, name in enumerate(self.classes)}
 
     @property
@@ -132,8 +136,15 @@ class Source:
         Args:
             sample: The index of the sample. Negative indices count from the end.
 
+        Returns:
+            The name, which is also the field ``"key"`` of the sample.
+
         Raises:
             IndexError: The source has fewer samples.
+
+        Example:
+            >>> source.key(0)
+            'cats/7.jpg'
         """
         return self._handle.key(self._checked_index(sample))
 
@@ -146,8 +157,16 @@ class Source:
                 samples with these indices, in that order. A mask, with one boolean for each sample, takes the samples
                 where it is true.
 
+        Returns:
+            The smaller source.
+
         Raises:
+            TypeError: `samples` is neither a fraction nor a sequence of integers or booleans.
             ValueError: The fraction or an index is out of range, or a mask has the wrong length.
+
+        Example:
+            >>> tenth = source.subset(0.1)
+            >>> cats = source.subset([label == 0 for label in source.targets])
         """
         if isinstance(samples, float):
             if not 0 < samples <= 1:
@@ -169,6 +188,13 @@ class Source:
 
         Args:
             names: The new name for each old name.
+
+        Returns:
+            The source with the new names.
+
+        Raises:
+            TypeError: `names` is not a dict of names.
+            UsageError: There is no such field, or two fields would have one name.
 
         Example:
             >>> source.rename({"jpg": "image", "cls": "label"})
@@ -206,6 +232,9 @@ class Source:
         Raises:
             ValueError: The fractions do not add up to 1, or the counts to the number of samples.
             UsageError: A part would be empty.
+
+        Example:
+            >>> train, validation, test = source.split([0.8, 0.1, 0.1], seed=1, stratify="label")
         """
         sizes = part_sizes(fraction, len(self))
         seed = whole_number("seed", seed, 0, 2**64 - 1)
@@ -221,12 +250,18 @@ class Source:
 
         Args:
             field: The name of the field.
-            predicate: A function that gets the value as a batch would hold it: a number for a label, a str for text or
-                ``"key"``, the decoded object for JSON, a NumPy array for an image.
+            predicate: A function that receives the value as a batch would hold it: a number for a label, a str for text
+                or ``"key"``, the decoded object for JSON, a NumPy array for an image.
             threads: The number of worker threads. By default, all usable cores.
+
+        Returns:
+            The smaller source.
 
         Raises:
             UsageError: There is no such field, or no sample satisfies the condition.
+
+        Example:
+            >>> long = source.filter("txt", lambda caption: len(caption) > 20)
         """
         from ..loader import Loader
 

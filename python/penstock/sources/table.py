@@ -23,14 +23,19 @@ def Manifest(path: Path, *, root: Path | None = None, kinds: Mapping[str, str] |
         path: The table, a file or a URL.
         root: The folder that relative paths start from, and that no path may leave. The default is the folder of the
             table.
-        kinds: What a column is, where its values do not say, as for ``Tar``.
-        delimiter: The character between the cells of a .csv file. By default it is a comma, or a semicolon or tab where
+        kinds: The kind of each column whose values do not tell it, as for ``Tar``.
+        delimiter: The character between the cells of a .csv file. By default it is a comma, or a semicolon or tab if
             the first line has no comma.
         headers: Headers of the requests to the server of a URL, as for ``Tar``.
         **fields: The column for each field. Without such keywords, every column is a field.
 
+    Returns:
+        The source. Its fields are those that the keywords name, or all columns.
+
     Raises:
+        NotFoundError: There is no such table.
         UsageError: There is no such column.
+        Error: The table is damaged. ``offset`` and ``sample`` say where.
 
     Example:
         >>> ps.Manifest("train.csv", image="path", label="class")

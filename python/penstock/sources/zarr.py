@@ -35,7 +35,7 @@ def Zarr(uri: Path | Sequence[Path], variables: str | Sequence[str] | None = Non
         uri: A file path or http(s) URL. A list of them, a glob (``"era5-*.zarr"``, sorted by name) or braces
             (``"era5-{2015..2019}.zarr"``) name several stores; over HTTP, lists and braces do.
         variables: The arrays of a group that become fields. By default these are all arrays that have `sample_dim`
-            and are no coordinates. A variable that does not have `sample_dim` is the same in every sample. A single
+            and are not coordinates. A variable that does not have `sample_dim` is the same in every sample. A single
             array is the field ``array``.
         sample_dim: The dimension whose entries are the samples. A number means that axis of the array that has the most
             axes.
@@ -49,21 +49,24 @@ def Zarr(uri: Path | Sequence[Path], variables: str | Sequence[str] | None = Non
         isel: A part of each dimension by position, as xarray's ``isel``: a slice, a list, one position, or a mask with
             one boolean for each entry. Dimensions without a name are numbers: ``{0: slice(100)}``.
         gaps: "skip" leaves out windows in which a step is longer than 1.5 times the median step, or does not go
-            forward, where the sample dimension has dates. "allow" takes such windows too.
+            forward, if the sample dimension has dates. "allow" takes such windows too.
             ``loader.stats()["windows_left_out"]`` counts the windows that are left out.
         stack: True makes all variables channels of one field, ``stack``; a text is the name of that field. With a
             window, the fields are ``history`` and ``horizon``. Axes before the last two are channels too. The type is
             NumPy's result type of all variables.
         decode_cf: Whether scale_factor, add_offset, _FillValue and missing_value are applied. Integers of up to 16 bits
             then become float32, wider integers become float64 as in xarray, and float64 stays float64.
-        nan: What becomes of missing values: "keep" (not-a-number), "error", or the number that replaces them.
-        missing: What becomes of chunks that the store does not have. By default a server is asked once more, and then
+        nan: How missing values are treated: "keep" (as not-a-number), "error", or the number that replaces them.
+        missing: How chunks are treated that the store does not have. By default a server is asked once more, and then
             the chunk has the fill value of the array; ``loader.stats()["chunks"]["missing"]`` counts such chunks, and
             ``penstock verify`` reports them. "fill" says that the array is sparse, so that missing chunks are expected.
             "error" raises an exception.
         headers: ``{"Authorization": "Bearer ..."}`` goes with each request to the server of a URL, and to no other.
         memory: The memory that reading coordinates may take, for example "1GiB". The default is a quarter of the free
             memory.
+
+    Returns:
+        The source. Its fields are the variables, or their histories and horizons.
 
     Raises:
         NotFoundError: There is no such store or variable.

@@ -1,4 +1,4 @@
-// Where blocks of memory come from: the one interface behind batches, caches and scratch.
+// Allocates blocks of memory: the only interface behind batches, caches and scratch.
 //
 // PageAllocator is the default. An allocator of pinned memory, or of memory that processes share, is another
 // subclass; BatchPool and ScratchBudget accept any. Allocators do not count what they give: a caller reserves bytes

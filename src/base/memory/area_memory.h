@@ -11,7 +11,7 @@ namespace penstock {
 class AreaMemory {
  public:
   AreaMemory() = default;
-  // Empty where the area, or the system, has no room.
+  // Returns an empty object if the area or the system does not have so much memory.
   AreaMemory(std::shared_ptr<Area> area, std::size_t bytes);
   AreaMemory(AreaMemory&& other) noexcept = default;
   AreaMemory& operator=(AreaMemory&& other) noexcept;

@@ -6,7 +6,8 @@
 // that is stored. If it grows much faster than that, the difference is limited too.
 //
 // Functions find the OpeningMemory of their thread, as with Interruption; functions that start threads pass it on to
-// them. Without one nothing is limited. Thread-safe.
+// them. Without one nothing is limited. Several threads may use the same OpeningMemory at the same time; a Scope or a
+// Begin belongs to the thread that made it.
 #pragma once
 
 #include <memory>
@@ -29,12 +30,12 @@ class OpeningMemory {
   // For indexes that are larger than the stored bytes explain. Reservations here are never released.
   Ledger& surplus_index() { return surplus_index_; }
 
-  // The one of this thread; nullptr if there is none.
+  // Returns the OpeningMemory of this thread, or nullptr if it has none.
   static OpeningMemory* current() { return slot(); }
-  // The smaller of this thread's budget, if it has one, and `otherwise`.
+  // Returns the smaller of this thread's budget, if it has one, and `otherwise`.
   static std::uint64_t at_most(std::uint64_t otherwise);
 
-  // Makes `memory` the one of this thread for the lifetime of the scope.
+  // Makes `memory` that of this thread for the lifetime of the scope.
   class Scope {
    public:
     explicit Scope(OpeningMemory* memory) : before_(std::exchange(slot(), memory)) {}

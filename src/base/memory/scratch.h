@@ -40,7 +40,7 @@ struct ScratchBudget {
   Mutex pot;
   // The budget for decoding shared chunks. nullptr: chunks are decoded within this budget, by one worker.
   ScratchBudget* chunks = nullptr;
-  // Where the buffers come from. Set it before the first Scratch is made.
+  // Allocates the buffers. Set it before the first Scratch is made.
   std::shared_ptr<Allocator> allocator = page_allocator();
 };
 
@@ -66,7 +66,7 @@ class Scratch {
   ~Scratch();
 
   // Returns buffer `index` (below kBuffers) with `bytes` bytes of undefined contents. It stays valid until the next
-  // get() of the same index or the end of the sample. Buffers are kept from sample to sample.
+  // get() of the same index or the end of the sample. Buffers are reused from sample to sample.
   Result<MutableBytes> get(int index, std::size_t bytes);
 
   // Reserves memory that a library allocates by itself, until the end of the sample.

@@ -11,7 +11,7 @@ bool is_unsigned(DType dtype) {
          dtype == DType::kUInt64;
 }
 
-// A signed type that holds all numbers of this unsigned one; float64 where there is none.
+// Returns a signed type that holds all numbers of this unsigned one, or float64 if there is none.
 DType signed_above(DType dtype) {
   switch (dtype) {
     case DType::kUInt8: return DType::kInt16;

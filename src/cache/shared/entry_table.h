@@ -6,7 +6,8 @@
 // entry takes over the claim and its space. A process may also be stopped at any of these points: the others
 // wait for the mutex only for a short time, and refuse entries until they get it.
 //
-// Thread-safe, between processes, too. The table borrows its memory.
+// Thread-safe, also between processes, with these exceptions: format(), make_usable() and set_capacity() may be called
+// only while no other thread or process uses the table. The table borrows its memory.
 #pragma once
 
 #include <atomic>
@@ -22,7 +23,7 @@
 
 namespace penstock {
 
-// Where a published entry lies: `length` bytes from `offset` of the area beside the table.
+// The location of a published entry: `length` bytes from `offset` of the area beside the table.
 struct EntryLocation {
   std::uint64_t slot = 0, offset = 0, length = 0;
   std::uint32_t crc = 0;
@@ -85,7 +86,7 @@ class EntryTable {
   std::uint64_t entries() const;
   std::uint64_t used_bytes() const;
   std::uint64_t capacity_bytes() const;
-  // May be called only while no other process uses the table.
+  // May be called only while no other thread or process uses the table.
   void set_capacity(std::uint64_t bytes);
   // The machine whose processes use the table. Whether processes of another machine are alive cannot be found
   // out.

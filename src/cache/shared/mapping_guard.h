@@ -30,8 +30,8 @@ class MappingGuard {
   Range* range_ = nullptr;
 };
 
-// How many mappings this process has lost. Bytes that were read from a mapping are good if this number did
-// not change meanwhile.
+// Returns how many mappings this process has lost. Bytes that were read from a mapping are valid if this number did not
+// change meanwhile.
 std::uint64_t lost_mappings();
 
 }  // namespace penstock

@@ -2,7 +2,8 @@
 //
 // Every process that uses the file holds a shared lock on it. The kernel releases the lock even if the
 // process is killed, so no list of processes is needed to find out whether the file is in use. Only a process
-// that holds the lock exclusively may prepare the file anew or remove it. Const functions are thread-safe.
+// that holds the lock exclusively may prepare the file anew or remove it. bytes(), is_lost() and write() are
+// thread-safe; two writes at the same time must not overlap.
 #pragma once
 
 #include <cstddef>

@@ -101,7 +101,7 @@ Result<BloscFrame> BloscFrame::open(ConstBytes bytes) {
     return fail_in_frame(ErrorCode::kUnsupported,
                    fmt::format("inner format {}.{}", format_of(frame.flags_), inner_version), 1);
   if (frame.block_count() > (bytes.size() - kHeaderBytes) / sizeof(std::uint32_t))
-    return corrupt_frame("no room for where blocks begin", 8);
+    return corrupt_frame("too short for the offsets of its blocks", 8);
   return frame;
 }
 
@@ -154,7 +154,7 @@ Status BloscFrame::check_block(std::size_t block) const {
 
 Status BloscFrame::decode(MutableBytes out) const {
   if (out.size() != decoded_bytes_)
-    return fail(ErrorCode::kInvalidArgument, "blosc: not room for just the frame");
+    return fail(ErrorCode::kInvalidArgument, "blosc: the output does not have the size of the decoded frame");
   if (out.empty()) return {};
   if (!(flags_ & kCopied))
     for (std::size_t block = 0; block < block_count(); ++block) PENSTOCK_CHECK(check_block(block));

@@ -55,7 +55,7 @@ Status check_input(std::string_view codec, std::size_t found, std::uint64_t expe
 Result<ConstBytes> without_crc32c(ConstBytes encoded) {
   constexpr std::size_t kSumBytes = 4;
   if (encoded.size() < kSumBytes)
-    return fail(ErrorCode::kTruncated, fmt::format("crc32c: {} bytes, no room for a sum", encoded.size()));
+    return fail(ErrorCode::kTruncated, fmt::format("crc32c: {} bytes are too few for a checksum", encoded.size()));
   const ConstBytes content = encoded.first(encoded.size() - kSumBytes);
   if (ByteReader(encoded.last(kSumBytes)).read<std::uint32_t>() != crc32c(content))
     return fail(ErrorCode::kCorrupt, "crc32c: the content does not match its checksum");
@@ -160,7 +160,7 @@ Result<ConstBytes> CodecChain::undo_all(ConstBytes encoded, MutableBytes out, Co
 Status CodecChain::decode(ConstBytes encoded, MutableBytes out, CodecWorker& worker) const {
   if (out.size() != decoded_bytes_)
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("room for {} bytes of a chunk of {}", out.size(), decoded_bytes_));
+                fmt::format("the output has {} bytes, the decoded chunk {}", out.size(), decoded_bytes_));
   if (encoded.size() > max_encoded_bytes_)
     return fail(ErrorCode::kCorrupt, fmt::format("a chunk of {} encoded bytes, at most {} are expected",
                                                  encoded.size(), max_encoded_bytes_));

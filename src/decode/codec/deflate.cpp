@@ -47,12 +47,12 @@ Result<std::size_t> Inflater::decode_gzip(ConstBytes members, MutableBytes out) 
   std::size_t offset = 0, written = 0;
   do {
     const ConstBytes rest = members.subspan(offset);
-    const MutableBytes room = out.subspan(written);
+    const MutableBytes space = out.subspan(written);
     std::byte nowhere{};  // the library needs an address even for no bytes
     std::size_t read = 0, came_out = 0;
     const libdeflate_result answer =
-        libdeflate_gzip_decompress_ex(state_, rest.data(), rest.size(), room.empty() ? &nowhere : room.data(),
-                                      room.size(), &read, &came_out);
+        libdeflate_gzip_decompress_ex(state_, rest.data(), rest.size(), space.empty() ? &nowhere : space.data(),
+                                      space.size(), &read, &came_out);
     if (answer == LIBDEFLATE_INSUFFICIENT_SPACE) return more_than("gzip", out.size());
     if (answer != LIBDEFLATE_SUCCESS) return corrupt_stream("gzip", "damaged or cut short", offset);
     offset += read;

@@ -26,7 +26,7 @@ void AheadBytes::end_sample() {
   next_.end_sample();
 }
 
-// A mixture may have samples in files and on servers.
+// A mixture may have some samples in files and others on servers, so this is decided per extent.
 bool AheadBytes::reads_ahead(const Extent& extent) const {
   return ahead_ != nullptr && extent.store->reads_ahead() > 0;
 }

@@ -37,7 +37,7 @@ class AheadBytes final : public ByteProvider {
   ByteProvider& next_;
   ReadAhead* ahead_ = nullptr;
   Stretch stretch_;
-  std::shared_ptr<const void> memory_;  // what was read ahead
+  std::shared_ptr<const void> memory_;  // owns the bytes that were read ahead
 };
 
 }  // namespace penstock

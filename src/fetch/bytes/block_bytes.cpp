@@ -16,7 +16,7 @@ Result<RecordValue> BlockBytes::read(const FieldRead& wanted, const Extent& exte
   if (extent.block < 0) return next_.read(wanted, extent);
   const auto number = static_cast<std::size_t>(extent.block);
   if (!block_ || block_->number != number) {
-    block_.reset();  // before another is asked for: a worker that waits for memory must hold no block
+    block_.reset();  // a worker that waits for memory must hold no block
     auto block = streams_->get(number);
     if (!block) return std::unexpected(std::move(block).error());
     block_ = std::move(*block);

@@ -1,4 +1,4 @@
-// The link that gives bytes of compressed shards: from blocks that were decompressed once for all workers.
+// The link that gives bytes of compressed shards. It takes them from blocks that all workers share.
 #pragma once
 
 #include "base/stats.h"

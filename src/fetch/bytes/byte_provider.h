@@ -1,8 +1,8 @@
 // One link of the chain that gives the stored bytes of a sample's fields.
 //
-// A chain asks, in this order: the cache, records, decompressed blocks, what was read ahead, the store. A link
-// answers, or passes the question on to the next one, so that nobody else has to know which of them there are. A
-// new place where bytes may come from is one more link (sample_bytes.cpp joins them).
+// The links are asked in this order: the cache, records, decompressed blocks, bytes read ahead, the store. A link
+// answers or passes the request on to the next one, so no other code needs to know which links exist. A new origin of
+// bytes is a new link (sample_bytes.cpp joins them).
 //
 // A chain belongs to one worker thread. Bytes that a link gives are borrowed: they stay valid until the next
 // read() of the chain or until end_sample().
@@ -24,18 +24,19 @@ namespace penstock {
 // Asks for one field of the sample at a position of the epoch.
 struct FieldRead {
   const FieldPlan& field;
-  std::size_t number = 0;  // of the field in the plan
+  std::size_t number = 0;  // number of the field in the plan
   std::uint64_t position = 0;
   std::uint64_t sample = 0;
 };
 
-// Where the bytes that a chain gave last came from. Errors and cache entries are made with it.
+// The origin of the bytes that a chain gave last. Errors and cache entries record it.
 struct ReadOrigin {
   Where where;
   ObjectVersion version;
   std::uint64_t reads = 0;  // number of reads so far; fields that lie close together share one
 
-  // An error whose offset counts from the beginning of what was read, with its offset in the object.
+  // Converts an error whose offset counts from the first byte that was read to one whose offset counts from the
+  // beginning of the object.
   std::unexpected<Error> located(Error error) const {
     if (error.where.offset >= 0) error.where.offset += where.offset;
     return std::unexpected(std::move(error));
@@ -46,13 +47,13 @@ class ByteProvider {
  public:
   virtual ~ByteProvider() = default;
 
-  // The stored value of the field. `extent` is where the source says that it is.
+  // Returns the stored value of the field. `extent` is its location according to the source.
   virtual Result<RecordValue> read(const FieldRead& wanted, const Extent& extent) = 0;
-  // Fills `parts` with the bytes of the extent, without a buffer in between. False: that is not possible here, or
-  // the object has another length; the caller uses read().
+  // Fills `parts` with the bytes of the extent, without a buffer in between. Returns false if that is not possible or
+  // the object has another length; the caller then uses read().
   virtual Result<bool> read_into(const FieldRead& wanted, const Extent& extent,
                                  std::span<const MutableBytes> parts) = 0;
-  // The samples that follow are those of another epoch.
+  // Called when the samples that follow belong to another epoch.
   virtual void turn_to(const SharedReads&) {}
   virtual void end_sample() {}
 };

@@ -39,7 +39,7 @@ Result<RecordValue> CachedValues::read(const FieldRead& wanted, const Extent& ex
     head.cost_ns = cost_since(began);
     return {};
   };
-  // The value is here whether the cache takes it or not.
+  // The value was read, whether or not the cache admits it.
   (void)cache_.add(subject, origin_.version, value->bytes.size(), fill, allocate_);
   return value;
 }

@@ -1,6 +1,6 @@
 // The first link of the chain: values that are cached as they are stored.
 //
-// Fields of which decoded pixels are cached are passed on; their maker asks the cache itself.
+// It passes on fields whose decoded pixels are cached, because the makers of those fields ask the cache themselves.
 #pragma once
 
 #include <memory>

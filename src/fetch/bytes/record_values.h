@@ -1,4 +1,4 @@
-// The link that takes values out of what is stored: a field of a record, or bare elements of a known type.
+// The link that extracts a value from stored bytes: a field of a record, or bare elements of a known type.
 //
 // A record is opened, and its checksums are verified, once for all fields of the sample.
 #pragma once
@@ -30,8 +30,8 @@ class RecordValues final : public ByteProvider {
   Scratch& scratch_;
   ReadOrigin& origin_;
   ByteProvider& next_;
-  OpenedRecord record_;            // of this sample; empty: none is open
-  std::uint64_t record_read_ = 0;  // the read that brought it
+  OpenedRecord record_;            // record of this sample; empty if none is open
+  std::uint64_t record_read_ = 0;  // ReadOrigin::reads when the record was read
 };
 
 }  // namespace penstock

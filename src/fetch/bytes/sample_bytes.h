@@ -1,4 +1,4 @@
-// The chain of byte providers of one worker, joined.
+// The complete chain of byte providers of one worker.
 //
 //   SampleBytes bytes(plan, scratch, clock, origin, cache);
 //   bytes.turn_to(epoch_reads);
@@ -28,9 +28,9 @@ class SampleBytes {
               const SampleCache* cache);
   SampleBytes(const SampleBytes&) = delete;
 
-  // Borrowed until the next read or end_sample(). Errors say where the bytes should have been.
+  // The returned bytes are borrowed until the next read() or end_sample(). An error says where the bytes should be.
   Result<RecordValue> read(const FieldRead& wanted);
-  // The same for an extent that is known already.
+  // As above, for an extent that the caller knows already.
   Result<RecordValue> read(const FieldRead& wanted, const Extent& extent);
   // Fills the parts from the field's extent; see ByteProvider.
   Result<bool> read_into(const FieldRead& wanted, const Extent& extent, std::span<const MutableBytes> parts);

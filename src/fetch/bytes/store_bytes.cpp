@@ -19,8 +19,8 @@ StoreBytes::StoreBytes(const SamplePlan& plan, Scratch& scratch, StageClock& clo
       clock_(clock),
       origin_(origin) {}
 
-// Opens the object and makes sure that it is the one that was indexed. Where the index is old and the file was
-// rewritten before this loader began, the index is to blame, not the file.
+// Opens the object and checks that it is the version that was indexed. If the index was saved earlier and the file was
+// rewritten before this loader was opened, the index is out of date; it is then discarded.
 Result<Object*> StoreBytes::open(const Extent& extent) {
   if (extent.shared_object)
     if (Object* opened = find_open(extent)) return opened;
@@ -28,7 +28,8 @@ Result<Object*> StoreBytes::open(const Extent& extent) {
   if (!object) return std::unexpected(std::move(object).error());
   const ObjectVersion found = (*object)->version(), indexed{extent.object_bytes, extent.modified_ns};
   if (extent.modified_ns != Extent::kUnknown && found != indexed) {
-    // A shard whose index is old has its samples at other offsets now; a file is still one sample.
+    // With an outdated index, the samples of a shard are at other offsets now. A file of one sample is still that
+    // sample and can be used.
     const bool index_is_old = plan_.source->storage().index_was_saved && found.modified_ns < plan_.opened_at_ns;
     if (index_is_old) plan_.source->storage().discard_indexes();
     if (!index_is_old || extent.shared_object)

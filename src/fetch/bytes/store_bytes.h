@@ -1,7 +1,7 @@
-// The last link of the chain: reads files, and stretches of shards, from the store.
+// The last link of the chain: reads files, and parts of shards, from the store.
 //
-// Objects that hold several samples stay open between samples. Each of them is looked at once per epoch, because it
-// may have been replaced under its name, and after each read, because it may have changed meanwhile.
+// Objects that hold several samples stay open between samples. The version of each is checked once per epoch, because
+// the name may refer to another file now, and after each read, because the file may have been written to meanwhile.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ class StoreBytes final : public ByteProvider {
  private:
   struct OpenedObject {
     std::unique_ptr<Object> object;
-    std::uint64_t epoch = 0;  // in which its name was last found to be its own
+    std::uint64_t epoch = 0;  // the epoch in which the version of the name was last checked
   };
 
   Result<Object*> open(const Extent& extent);
@@ -46,8 +46,8 @@ class StoreBytes final : public ByteProvider {
   ReadOrigin& origin_;
   std::uint64_t epoch_ = 0;
   std::unordered_map<std::string, OpenedObject> shared_objects_;
-  std::unique_ptr<Object> object_;  // the one that only this sample needs
-  Stretch stretch_;                 // in the buffer of encoded bytes
+  std::unique_ptr<Object> object_;  // an object that only this sample needs
+  Stretch stretch_;                 // the bytes in the worker's buffer of encoded bytes
 };
 
 }  // namespace penstock

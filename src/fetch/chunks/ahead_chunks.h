@@ -14,7 +14,7 @@ class AheadChunks final : public ChunkProvider {
   AheadChunks(Scratch& scratch, ChunkProvider& next) : scratch_(scratch), next_(next) {}
 
   Result<ChunkBytes> read(const ChunkRead& wanted) override;
-  // Whole chunks are read ahead.
+  // Reading ahead reads whole chunks.
   bool reads_parts() const override { return ahead_ == nullptr && next_.reads_parts(); }
   void turn_to(const SharedReads& shared) override;
   void end_chunk() override;
@@ -23,7 +23,7 @@ class AheadChunks final : public ChunkProvider {
   Scratch& scratch_;
   ChunkProvider& next_;
   ReadAhead* ahead_ = nullptr;
-  std::shared_ptr<const void> memory_;  // what was read ahead
+  std::shared_ptr<const void> memory_;  // owns the bytes that were read ahead
 };
 
 }  // namespace penstock

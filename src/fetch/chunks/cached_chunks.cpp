@@ -35,7 +35,7 @@ Result<ChunkBytes> CachedChunks::read(const ChunkRead& wanted) {
     head.cost_ns = cost_since(began);
     return {};
   };
-  // The chunk is here whether the cache takes it or not.
+  // The chunk was read, whether or not the cache admits it.
   (void)cache_.add(subject, found->version, found->bytes.size(), fill, allocate_);
   return found;
 }

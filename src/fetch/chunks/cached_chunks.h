@@ -14,7 +14,7 @@ class CachedChunks final : public ChunkProvider {
   CachedChunks(const SampleCache& cache, Scratch& scratch, StageClock& clock, ChunkProvider& next);
 
   Result<ChunkBytes> read(const ChunkRead& wanted) override;
-  // A cache that keeps stored bytes has use for whole chunks only; one that keeps decoded chunks does not mind.
+  // A cache of stored bytes admits only whole chunks, so read() passes a request for a part on to the next link.
   bool reads_parts() const override { return next_.reads_parts(); }
   void turn_to(const SharedReads& shared) override;
   void end_chunk() override;

@@ -20,25 +20,25 @@ namespace penstock {
 struct ChunkRead {
   ChunkId chunk;
   const ChunkedArray& array;
-  ObjectRead read;  // of all its stored bytes, or, with `part`, of some of them
-  // Set where only some bytes are wanted, of a chunk that is stored as it is decoded: where they go.
+  ObjectRead read;  // reads all stored bytes of the chunk, or some of them if `part` is set
+  // The destination, set if only some bytes are wanted of a chunk that is stored as it is decoded.
   std::optional<MutableBytes> part = std::nullopt;
 };
 
 struct ChunkBytes {
   ConstBytes bytes;
-  ObjectVersion version;  // of the object that they were read from
+  ObjectVersion version;  // version of the object that the bytes were read from
 };
 
 class ChunkProvider {
  public:
   virtual ~ChunkProvider() = default;
 
-  // Fails with kNotFound where the store says that there is no such object.
+  // Fails with kNotFound if the store has no such object.
   virtual Result<ChunkBytes> read(const ChunkRead& wanted) = 0;
-  // Whether parts of chunks come at less than the cost of the whole.
+  // Whether reading a part of a chunk costs less than reading the whole.
   virtual bool reads_parts() const = 0;
-  // The chunks that follow are wanted by samples of another epoch.
+  // Called when the chunks that follow belong to samples of another epoch.
   virtual void turn_to(const SharedReads&) {}
   virtual void end_chunk() {}
 };

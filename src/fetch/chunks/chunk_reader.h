@@ -1,8 +1,8 @@
-// Reads the stored bytes of chunks, wherever they are: the one place where that is done for samples.
+// Reads the stored bytes of chunks for samples.
 //
-// It finds where a chunk is (reading the index of its shard first, if need be), asks the chain of providers, and
-// judges the answer: a chunk that is not stored is no error, and an index that does not fit its shard any more is
-// forgotten, so that the next reader asks again.
+// It locates a chunk (and reads the index of its shard first if needed), asks the chain of providers, and interprets
+// the answer: a chunk that is not stored is not an error, and an index that does not match its shard any more is
+// discarded, so that the next reader loads it again.
 //
 // Belongs to one worker thread. Source, scratch, clock and cache are borrowed and outlive it.
 #pragma once
@@ -28,16 +28,16 @@ class ChunkReader {
     bool is_missing = false;  // the chunk is not stored: it has the fill value
   };
   Result<Stored> read(const ChunkId& chunk);
-  // Only the bytes from `first_byte` on, into `part`, of a chunk that is stored as it is decoded.
+  // Reads only the bytes from `first_byte` on, into `part`. The chunk must be stored as it is decoded.
   Result<Stored> read_part(const ChunkId& chunk, std::size_t first_byte, MutableBytes part);
-  // Whether read_part() costs less than read(), where the chunk is stored as it is decoded.
+  // Whether read_part() costs less than read() for a chunk that is stored as it is decoded.
   bool reads_parts() const { return first_->reads_parts(); }
 
-  // The object that the last chunk was read from.
+  // Version of the object that the last chunk was read from.
   const ObjectVersion& version() const { return version_; }
-  // The bytes that were read last, or could not be.
+  // Location of the last bytes that were read or that could not be read.
   const Where& where() const { return where_; }
-  // From here on the bytes of this array are meant: nothing was read yet.
+  // Makes where() name this array, until the next read.
   void aim_at(const ChunkedArray& array) { where_ = {array.uri(), -1, -1, -1}; }
 
   void turn_to(const SharedReads& shared);
@@ -53,7 +53,7 @@ class ChunkReader {
   AheadChunks ahead_;
   std::unique_ptr<CachedChunks> cached_;
   ChunkProvider* first_;
-  ReadAhead* indexes_ = nullptr;  // reads the indexes of shards; nullptr: the array does so itself
+  ReadAhead* indexes_ = nullptr;  // reads the indexes of shards; if nullptr, the array reads them itself
   ObjectVersion version_;
   Where where_;
 };

@@ -7,8 +7,8 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kWorthPages = 256 << 10;  // below this, the heap serves better than whole pages
-constexpr std::size_t kFailuresKept = 10'000;
+constexpr std::size_t kMinPagedBytes = 256 << 10;  // smaller chunks are allocated on the heap, not as whole pages
+constexpr std::size_t kMaxFailures = 10'000;       // how many damaged chunks are remembered per epoch
 
 }  // namespace
 
@@ -23,7 +23,7 @@ DecodedChunkCache::~DecodedChunkCache() { ledger_->release(held_bytes_); }
 SampleUse DecodedChunkCache::start_walk() {
   const MutexLock lock(mutex_);
   failed_.clear();
-  // As far on as the others are: none of them is more urgent than another.
+  // The walk starts at the due number that the others have reached, so that no walk is more urgent than another.
   return {latest_due_ + 1, ++walks_};
 }
 
@@ -69,7 +69,7 @@ void DecodedChunkCache::finish(const SampleUse& sample, std::span<const ChunkId>
   const MutexLock lock(mutex_);
   latest_due_ = std::max(latest_due_, sample.due);
   for (const ChunkId& chunk : chunks) {
-    if (!uses_.take(sample, chunk)) continue;  // as usual: it was claimed
+    if (!uses_.take(sample, chunk)) continue;  // the usual case: claim() has taken the use already
     if (const auto found = entries_.find(chunk);
         found != entries_.end() && found->second.is_ready && found->second.holders == 0)
       rank_anew(chunk, found->second);
@@ -103,7 +103,7 @@ void DecodedChunkCache::close(std::uint64_t walk, std::uint64_t first, std::uint
 void DecodedChunkCache::close_one(const SampleUse& sample) {
   const auto found = open_.find(sample);
   if (found == open_.end()) return;
-  const OpenSamplePtr closed = found->second;  // its memory goes back when the lock is free
+  const OpenSamplePtr closed = found->second;  // keeps its memory until the caller has released the lock
   while (!closed->coming.empty()) changed_.wait(mutex_);
   open_.erase(sample);
 }
@@ -117,7 +117,7 @@ OpenSamplePtr DecodedChunkCache::begin_handing(const SampleUse& sample, const Ch
   const MutexLock lock(mutex_);
   auto found = open_.find(sample);
   if (found == open_.end() && !made) return nullptr;
-  // As long as it needs a chunk, the sample is not finished.
+  // If the use is still planned, the sample is not finished yet and may be copied to.
   if (!uses_.take(sample, chunk)) return nullptr;
   if (found == open_.end()) found = open_.emplace(sample, std::move(made)).first;
   found->second->coming.push_back(chunk);
@@ -165,7 +165,7 @@ Result<ChunkClaim> DecodedChunkCache::claim(const SampleUse& sample, const Chunk
     return ChunkClaim{ChunkClaim::Kind::kReady, {entry.memory.data(), entry.memory.size}, {}};
   }
   if (const auto bad = failed_.find(chunk); bad != failed_.end()) return std::unexpected(bad->second);
-  // Wanted now, but what counts is whether it is worth its place afterwards.
+  // This use is taken first, because only later uses decide whether the chunk is worth caching.
   const bool was_planned = uses_.take(sample, chunk);
   const ChunkClaim alone{ChunkClaim::Kind::kAlone, {}, {}};
   if (need.is_direct && uses_.next(chunk) == ChunkUses::kNever) return alone;
@@ -173,7 +173,7 @@ Result<ChunkClaim> DecodedChunkCache::claim(const SampleUse& sample, const Chunk
   ChunkId victim;
   Room room = make_room(need.bytes, Evict::kLaterOnes, uses_.next_not_open(chunk), victim);
   if (room == Room::kNo) {
-    // It will not stay for long.
+    // The chunk would be evicted soon. Decoding it for this sample alone is cheaper if it needs few of its bytes.
     if (need.bytes_alone <= need.bytes / (1 + uses_.open(chunk).size())) return alone;
     room = make_room(need.bytes, Evict::kAny, 0, victim);
   }
@@ -203,7 +203,8 @@ ChunkClaim DecodedChunkCache::leave(const ChunkId& victim) {
   return {ChunkClaim::Kind::kHandOn, {entry.memory.data(), entry.memory.size}, victim};
 }
 
-// What is being decoded fits without the loan, and all else goes as soon as nobody holds it.
+// This ends: chunks that are being decoded fit without the loan, and every other chunk can be evicted as soon as no
+// worker holds it.
 ChunkClaim DecodedChunkCache::reduce_loan(std::uint64_t bytes) {
   const MutexLock lock(mutex_);
   loan_ -= std::min(loan_, bytes);
@@ -267,11 +268,11 @@ void DecodedChunkCache::fail(const ChunkId& chunk, const Error& error) {
     const MutexLock lock(mutex_);
     const auto found = entries_.find(chunk);
     if (found != entries_.end()) remove(found);
-    // The next sample may try again after a lack of memory, after what may pass, and where the epoch that
-    // read the chunk was given up.
+    // Only damage is remembered. The next sample may try again after a lack of memory, after an error that can be
+    // retried, and if the epoch that read the chunk was cancelled.
     const bool is_damage =
         !error.retryable && error.code != ErrorCode::kNoMemory && error.code != ErrorCode::kStopped;
-    if (is_damage && failed_.size() < kFailuresKept) failed_.emplace(chunk, error);
+    if (is_damage && failed_.size() < kMaxFailures) failed_.emplace(chunk, error);
     ++changes_;
   }
   changed_.notify_all();
@@ -281,7 +282,7 @@ void DecodedChunkCache::release(const ChunkId& chunk) {
   {
     const MutexLock lock(mutex_);
     const auto found = entries_.find(chunk);
-    if (found == entries_.end()) return;  // it failed
+    if (found == entries_.end()) return;  // fail() removed it
     Entry& entry = found->second;
     if (--entry.holders > 0) return;
     rank_anew(chunk, entry);
@@ -315,7 +316,8 @@ void DecodedChunkCache::rank_anew(const ChunkId& chunk, Entry& entry) {
 
 void DecodedChunkCache::unrank(Entry& entry) { ranks_.erase(entry.rank); }
 
-// Batches were opened since entries were ranked: what their samples need does not count any more.
+// Batches may have been opened since entries were ranked. Uses by open samples do not count, so entries with such uses
+// are ranked again.
 void DecodedChunkCache::rank_open_anew() {
   const std::uint64_t end = uses_.open_end();
   std::vector<ChunkId> changed;
@@ -324,7 +326,8 @@ void DecodedChunkCache::rank_open_anew() {
   for (const ChunkId& chunk : changed) rank_anew(chunk, entries_.at(chunk));
 }
 
-// Lets go of chunks until this many bytes fit: of those that are wanted later than `next_use` or never, or of any.
+// Evicts chunks until this many bytes fit. kLaterOnes evicts only chunks whose next use is later than `next_use`, or
+// that have none; kAny evicts any chunk.
 DecodedChunkCache::Room DecodedChunkCache::make_room(std::size_t bytes, Evict evict, std::uint64_t next_use, ChunkId& victim) {
   if (spare_.contains(bytes)) return Room::kYes;
   bool is_ranked = false;
@@ -353,7 +356,7 @@ bool DecodedChunkCache::take_memory(std::size_t bytes, Memory& out) {
     return true;
   }
   if (!ledger_->try_reserve(bytes)) return false;
-  if (bytes >= kWorthPages) {
+  if (bytes >= kMinPagedBytes) {
     out.block = MemoryBlock::allocate(bytes);
     if (out.block.size() == 0) {
       ledger_->release(bytes);

@@ -1,4 +1,4 @@
-// Decoded chunks that samples share, kept for as long as the known order needs them.
+// A cache of decoded chunks that samples share. The order of samples is known, so it evicts by next use.
 //
 // A worker that needs a chunk claims it. The first worker decodes it into memory of this cache; others find it there.
 // When memory is short, the chunk whose next use is farthest in the future is evicted first. Uses by samples in the
@@ -43,14 +43,14 @@ struct ChunkClaim {
   ChunkId chunk{};
 };
 
-// What a sample needs of a chunk.
+// The part of a chunk that a sample needs.
 struct ChunkNeed {
   static constexpr std::size_t kImpossible = SIZE_MAX;
 
   std::size_t bytes = 0;  // of the whole chunk, decoded
   // Bytes that would have to be decoded for this sample alone, without memory of the cache.
   std::size_t bytes_alone = kImpossible;
-  bool is_direct = false;  // and lies in the batch then, without a copy
+  bool is_direct = false;  // the chunk can be decoded straight into the batch, without a copy
 };
 
 class DecodedChunkCache {
@@ -121,13 +121,14 @@ class DecodedChunkCache {
 
  private:
   struct Memory {
-    MemoryBlock block;  // of large chunks
+    MemoryBlock block;  // memory of a large chunk
     std::unique_ptr<std::byte[]> heap;
     std::size_t size = 0;
     std::byte* data() const { return heap ? heap.get() : block.data(); }
   };
-  // Which of two chunks goes first: the one whose next use is farther off. A sample uses its chunks in their
-  // order, so of two that the same sample uses next it is the last. Of those without a use, the one unused longest.
+  // Orders chunks for eviction. The chunk whose next use is farthest in the future comes first. A sample uses its
+  // chunks in their order, so if the same sample uses two of them next, the later one comes first. Among chunks without
+  // a planned use, the one that was unused longest comes first.
   struct Rank {
     std::uint64_t next_use, last_use;
     ChunkId chunk;
@@ -147,11 +148,11 @@ class DecodedChunkCache {
 
   enum class Evict : std::uint8_t { kLaterOnes, kAny };
   enum class Room : std::uint8_t { kYes, kNo, kHandOn };
-  // kHandOn: there is once `victim` has gone.
+  // kHandOn: there will be enough once `victim` was copied to the samples that need it and evicted.
   Room make_room(std::size_t bytes, Evict evict, std::uint64_t next_use, ChunkId& victim) PENSTOCK_REQUIRES(mutex_);
   void remove(std::unordered_map<ChunkId, Entry>::iterator entry) PENSTOCK_REQUIRES(mutex_);
-  // kAlone: nobody hands it over.
   ChunkClaim leave(const ChunkId& victim) PENSTOCK_REQUIRES(mutex_);
+  // Whether another worker has copied the chunk to the sample (kThere), is copying it (kBusy), or neither (kAlone).
   ChunkClaim::Kind handed(const SampleUse& sample, const ChunkId& chunk) const
       PENSTOCK_REQUIRES(mutex_, ChunkCacheMutex::held);
   void close_one(const SampleUse& sample) PENSTOCK_REQUIRES(mutex_, ChunkCacheMutex::held);
@@ -168,17 +169,17 @@ class DecodedChunkCache {
   ConditionVariable changed_;
   ChunkUses uses_ PENSTOCK_GUARDED_BY(mutex_);
   std::unordered_map<ChunkId, Entry> entries_ PENSTOCK_GUARDED_BY(mutex_);
-  std::set<Rank> ranks_ PENSTOCK_GUARDED_BY(mutex_);  // of entries that are ready and that nobody holds
+  std::set<Rank> ranks_ PENSTOCK_GUARDED_BY(mutex_);  // entries that are ready and that no worker holds
   std::unordered_map<ChunkId, Error> failed_ PENSTOCK_GUARDED_BY(mutex_);
   std::unordered_map<SampleUse, OpenSamplePtr> open_ PENSTOCK_GUARDED_BY(mutex_);
-  // Memory of chunks that went, to be used again: fresh pages cost more than decoding some chunks.
+  // Memory of evicted chunks, used again because fresh pages cost more than decoding some chunks.
   std::multimap<std::size_t, Memory> spare_ PENSTOCK_GUARDED_BY(mutex_);
   std::uint64_t held_bytes_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // entries and spare
-  // Of entries that are not ready; never of the loan.
+  // Bytes of entries that are not ready; they never use the loan.
   std::uint64_t decoding_bytes_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   std::uint64_t loan_ PENSTOCK_GUARDED_BY(mutex_);  // what is left of it
   std::uint64_t now_ PENSTOCK_GUARDED_BY(mutex_) = 0, changes_ PENSTOCK_GUARDED_BY(mutex_) = 0;
-  bool is_memory_wanted_ PENSTOCK_GUARDED_BY(mutex_) = false;  // a claim was refused for lack of it
+  bool is_memory_wanted_ PENSTOCK_GUARDED_BY(mutex_) = false;  // a claim was refused for lack of memory
   std::uint64_t walks_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   std::uint64_t latest_due_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // of the samples that are made
 };

@@ -1,7 +1,8 @@
-// Counts the different chunks that were decoded, each once however often it was.
+// Counts the distinct chunks that each epoch decodes; the counts of all epochs are added up.
 //
-// One bit per chunk, in at most 1 MiB: of sources with more chunks than that has bits, every n-th chunk is
-// counted and stands for n. Thread-safe, but for start().
+// It has one bit per chunk, in at most 1 MiB. For sources with more chunks than that has bits, it samples every n-th
+// chunk and counts it n times. Thread-safe and lock-free. Where epochs overlap, the counts are approximate: a chunk of
+// one epoch is counted again if start() of another runs between two of its uses.
 #pragma once
 
 #include <atomic>
@@ -19,9 +20,9 @@ class DistinctChunks {
  public:
   explicit DistinctChunks(std::span<const ChunkedArrayPtr> arrays);
 
-  // `bytes`: of the whole chunk.
+  // `bytes` is the size of the whole decoded chunk.
   void add(const ChunkId& chunk, std::uint64_t bytes);
-  // An epoch begins: chunks that it decodes count again.
+  // Called when an epoch begins: chunks that it decodes are counted again.
   void start();
 
   std::uint64_t count() const { return count_.load(std::memory_order_relaxed); }
@@ -29,7 +30,7 @@ class DistinctChunks {
 
  private:
   std::vector<std::uint64_t> first_;  // by array: the number of its first chunk among all
-  std::uint64_t every_ = 1;           // chunk that is counted
+  std::uint64_t every_ = 1;           // every how many chunks one is sampled
   std::vector<std::atomic<std::uint64_t>> seen_;
   std::atomic<std::uint64_t> count_{0}, bytes_{0};
 };

@@ -17,7 +17,7 @@ using ChunkCacheMutex = ClassMutex<DecodedChunkCache>;
 struct OpenSample {
   // Both are set before other workers see the sample, and are constant from then on.
   SampleBoxes boxes;
-  AreaMemory memory;  // for fields that need more than copying, where no worker has begun with the sample
+  AreaMemory memory;  // for fields that need more than copying, if no worker has begun with the sample
 
   std::vector<ChunkId> arrived PENSTOCK_GUARDED_BY(ChunkCacheMutex::held);  // copied by other workers
   std::vector<ChunkId> coming PENSTOCK_GUARDED_BY(ChunkCacheMutex::held);   // being copied

@@ -1,8 +1,8 @@
-// Which objects were lately found to be in a certain version. For objects that many entries of the cache are
-// made from, shards, so that each of them is looked at once and not once per entry.
+// Remembers the versions of objects that were checked lately. Many cache entries are made from the same shard; thanks
+// to this table its version is checked once and not once per entry.
 //
-// A table of fixed size in which later objects replace earlier ones: whoever is not found is looked at again.
-// Thread-safe, without locks.
+// The table has a fixed size, and later objects overwrite earlier ones: an object that is not found is checked again.
+// Thread-safe and lock-free.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace penstock {
 
 class ObjectChecks {
  public:
-  // `since`: the moment after which it must have been looked at.
+  // `since` is the moment after which the object must have been checked.
   bool is_version(std::string_view object, std::uint32_t since, const ObjectVersion& version) const {
     const std::uint64_t name = name_of(object, since);
     return place(name).version.load(std::memory_order_relaxed) == with_version(name, version);
@@ -34,7 +34,7 @@ class ObjectChecks {
   }
 
  private:
-  // Each number stands for all that was put into it, so that no two of them have to be read together.
+  // Each number is a hash of all that is to be compared, so that no two of them need to be read together.
   struct Place {
     std::atomic<std::uint64_t> name{0}, version{0};
   };

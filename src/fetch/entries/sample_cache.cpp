@@ -15,18 +15,19 @@
 namespace penstock {
 namespace {
 
-// Of this process. Each is later than those before.
+// Returns a moment, counted in this process, that is later than all moments before.
 std::uint32_t next_moment() {
   static std::atomic<std::uint32_t> last{0};
   return ++last;
 }
 
-// A server may say neither ETag nor Last-Modified.
+// A server may send neither ETag nor Last-Modified; then versions cannot be compared.
 bool is_comparable(const SampleCache::Subject& subject, const EntryHead& head) {
   return !subject.is_remote || head.modified_ns != 0;
 }
 
-// The store may be far away, and the loader closed before it answers: `ahead` breaks off then.
+// The store may be distant, and the loader may be closed before it answers. Asking through `ahead` lets the loader
+// cancel the request.
 Result<ObjectVersion> version_now(const SampleCache::Subject& subject, ReadAhead* ahead) {
   if (!subject.is_remote || ahead == nullptr) return subject.store.stat(subject.object);
   if (auto taken = ahead->take_version(subject.object)) {
@@ -40,7 +41,7 @@ Result<ObjectVersion> version_now(const SampleCache::Subject& subject, ReadAhead
   return got->version;
 }
 
-// What a damaged entry says of itself must not lead outside its bytes.
+// Checks the sizes in the head of an entry, because those of a damaged entry could lead outside its bytes.
 bool is_sound(const EntryHead& head, const EntryKey& key, std::uint64_t entry_bytes) {
   if (head.key != key || head.bytes != entry_bytes - sizeof(EntryHead)) return false;
   if (head.has_spec == 0) return true;
@@ -75,7 +76,8 @@ SampleCache::Subject SampleCache::subject(std::size_t field, const Extent& exten
   const bool is_remote = extent.store->reads_ahead() > 0;
   Subject subject{keys_->of(field, extent), *extent.store, extent.object, std::nullopt,
                   extent.shared_object,     is_remote};
-  // A file that is a sample may be newer than a kept index; a shard may not: its samples stand elsewhere then.
+  // A file that is one sample may be newer than a saved index. A shard may not, because its samples would be at other
+  // offsets.
   if (extent.modified_ns != Extent::kUnknown &&
       (extent.shared_object || is_remote || !source_->storage().index_was_saved))
     subject.indexed = ObjectVersion{extent.object_bytes, extent.modified_ns};
@@ -96,27 +98,27 @@ std::optional<ArraySpec> SampleCache::Value::spec() const {
   return ArraySpec{head.dtype, {head.shape.begin(), head.shape.begin() + head.rank}};
 }
 
-// Entries are compared with what the loader's index says of the object; where that may be old, or says nothing,
-// with the object itself, unless this process has done so lately.
-SampleCache::Standing SampleCache::standing(const Subject& subject, const EntryHead& head,
-                                            const EntryMark& mark, ReadAhead* ahead) const {
+// Compares the version in the entry with that in the loader's index. If the index has none, or may be out of date, the
+// version is compared with the object itself, unless this process has done so lately.
+SampleCache::Freshness SampleCache::freshness(const Subject& subject, const EntryHead& head,
+                                              const EntryMark& mark, ReadAhead* ahead) const {
   const ObjectVersion version = version_of(head);
-  if (subject.indexed && version != *subject.indexed) return Standing::kStale;
-  if (!revalidates() || mark.moment() >= subject.since) return Standing::kCurrent;
+  if (subject.indexed && version != *subject.indexed) return Freshness::kStale;
+  if (!revalidates() || mark.moment() >= subject.since) return Freshness::kCurrent;
   if (!is_comparable(subject, head)) {
     note_no_versions();
-    return Standing::kUnknown;
+    return Freshness::kUnknown;
   }
-  // The versions in the index of a server's objects are those of when the loader was opened.
-  if (subject.is_remote && subject.indexed) return Standing::kCurrent;
+  // The index of objects on a server was made when the loader was opened, so its versions are current.
+  if (subject.is_remote && subject.indexed) return Freshness::kCurrent;
   if (!subject.is_shared || !checks_.is_version(subject.object, subject.since, version)) {
     const auto now = version_now(subject, ahead);
-    if (!now) return now.error().code == ErrorCode::kNotFound ? Standing::kStale : Standing::kUnknown;
+    if (!now) return now.error().code == ErrorCode::kNotFound ? Freshness::kStale : Freshness::kUnknown;
     if (subject.is_shared) checks_.note(subject.object, subject.since, *now);
-    if (!now->is_exactly(version)) return Standing::kStale;
+    if (!now->is_exactly(version)) return Freshness::kStale;
   }
   mark.set(subject.since);
-  return Standing::kCurrent;
+  return Freshness::kCurrent;
 }
 
 void SampleCache::note_no_versions() const {
@@ -163,8 +165,8 @@ std::optional<SampleCache::Value> SampleCache::find(const Subject& subject, cons
     Value value;
     if (entry.size() >= sizeof(EntryHead)) std::memcpy(&value.head, entry.data(), sizeof(EntryHead));
     const bool is_entry = is_sound(value.head, subject.key, entry.size());
-    const Standing found = is_entry ? standing(subject, value.head, hit->found.mark, ahead) : Standing::kStale;
-    if (found == Standing::kCurrent) {
+    const Freshness found = is_entry ? freshness(subject, value.head, hit->found.mark, ahead) : Freshness::kStale;
+    if (found == Freshness::kCurrent) {
       value.bytes = entry.subspan(sizeof(EntryHead));
       value.held = std::move(hit->found.held);
       CacheCounters::Tier& tier = counters.tiers[hit->tier];
@@ -174,7 +176,7 @@ std::optional<SampleCache::Value> SampleCache::find(const Subject& subject, cons
       tier.saved_nanoseconds.add(value.head.cost_ns - std::min(value.head.cost_ns, took));
       return value;
     }
-    if (found == Standing::kStale) cache_->withdraw(subject.key);
+    if (found == Freshness::kStale) cache_->withdraw(subject.key);
   }
   counters.misses.add(1);
   return std::nullopt;
@@ -182,8 +184,8 @@ std::optional<SampleCache::Value> SampleCache::find(const Subject& subject, cons
 
 Result<bool> SampleCache::add(const Subject& subject, const ObjectVersion& version, std::uint64_t bytes,
                               const Fill& fill, const CacheTier::Allocate& allocate) const {
-  // What this loader has read from a server is as it was after the loader was opened. Files are looked at again
-  // in each epoch.
+  // An object on a server was read after the loader was opened, so its entry is current for this loader. Files are
+  // checked again in each epoch.
   TieredCache::Keeping keeping;
   if (subject.is_remote) keeping.moment = opened_at_;
   keeping.stays_in_memory = subject.is_remote && revalidates() && has_no_versions_.load();

@@ -36,7 +36,7 @@ class SampleCache {
   bool keeps_decoded_chunks() const { return form_ == CacheForm::kDecoded; }
   CacheForm form() const { return form_; }
 
-  // What an entry is made from. It must be built before the object is read.
+  // The origin of an entry. It must be built before the object is read.
   struct Subject {
     EntryKey key;
     const Store& store;
@@ -52,11 +52,11 @@ class SampleCache {
   struct Value {
     EntryHead head;
     ConstBytes bytes;                  // without the head
-    std::shared_ptr<const void> held;  // what keeps them there
+    std::shared_ptr<const void> held;  // owns the bytes
     std::optional<ArraySpec> spec() const;
   };
-  // An entry that was made from another version of the object than the present one is not found. Objects on servers are
-  // asked for their version through `ahead`, so that cancelling breaks the question off; without it this waits.
+  // Does not find an entry that was made from another version of the object than the present one. Servers are asked for
+  // versions through `ahead`, so that cancelling the epoch cancels the request; if it is nullptr, this waits.
   std::optional<Value> find(const Subject& subject, const CacheTier::Allocate& allocate, CacheCounters& counters,
                             ReadAhead* ahead) const;
 
@@ -69,7 +69,7 @@ class SampleCache {
   Result<bool> add(const Subject& subject, const ObjectVersion& version, std::uint64_t bytes,
                    const Fill& fill, const CacheTier::Allocate& allocate) const;
 
-  // Called when an epoch of so many samples begins.
+  // Called when an epoch begins that has this many samples.
   void start_epoch(std::uint64_t samples);
   bool has_room() const { return cache_->free_bytes() > sizeof(EntryHead); }
   // Whether pixels should be cached, given the share of them that is decoded anyway.
@@ -89,13 +89,13 @@ class SampleCache {
   std::vector<TierState> tiers() const { return cache_->tiers(); }
 
  private:
-  enum class Standing : std::uint8_t {
+  enum class Freshness : std::uint8_t {
     kCurrent,
-    kUnknown,  // nobody can tell, or not now
+    kUnknown,  // the version of the object could not be found out
     kStale,
   };
-  Standing standing(const Subject& subject, const EntryHead& head, const EntryMark& mark,
-                    ReadAhead* ahead) const;
+  Freshness freshness(const Subject& subject, const EntryHead& head, const EntryMark& mark,
+                      ReadAhead* ahead) const;
   std::optional<ObjectRead> question(const Subject& subject) const;
   bool is_usable(const EntryKey& key) const;
   bool revalidates() const { return cache_->options().revalidate; }
@@ -104,17 +104,17 @@ class SampleCache {
   const std::shared_ptr<const TieredCache> cache_;
   const SourcePtr source_;
   const CacheForm form_;
-  const bool is_remote_;           // at least one store of the source
-  const std::uint32_t opened_at_;  // the moment when this was made
+  const bool is_remote_;           // at least one store of the source is remote
+  const std::uint32_t opened_at_;  // the moment when this object was made
   std::atomic<std::uint32_t> epoch_began_at_;
-  mutable std::atomic<bool> has_no_versions_ = false;  // a server that the loader reads from gives none
+  mutable std::atomic<bool> has_no_versions_ = false;  // a server that the loader reads from sends none
   mutable ObjectChecks checks_;
   const std::shared_ptr<const SampleKeys> keys_;
   const std::shared_ptr<WantedSamples> wanted_;
   mutable Admission admission_;
 };
 
-// The object that an entry is made from.
+// Records the version of the object that an entry is made from.
 inline void set_version(EntryHead& head, const ObjectVersion& version) {
   head.object_bytes = version.size;
   head.modified_ns = version.modified_ns;
@@ -125,7 +125,7 @@ inline ObjectVersion version_of(const EntryHead& head) {
   return {head.object_bytes, head.modified_ns, head.stamp};
 }
 
-// The bytes of the entry are the elements of an array.
+// Records that the bytes of the entry are the elements of an array.
 inline void describe_array(EntryHead& head, const ArraySpec& spec) {
   head.has_spec = 1;
   head.dtype = spec.dtype;
@@ -133,12 +133,12 @@ inline void describe_array(EntryHead& head, const ArraySpec& spec) {
   std::ranges::copy(spec.shape, head.shape.begin());
 }
 
-// In nanoseconds, for EntryHead::cost_ns.
+// Returns nanoseconds, for EntryHead::cost_ns.
 inline std::uint64_t cost_since(Clock::time_point began) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - began).count());
 }
 
-// Allocates scratch of one worker, for an entry that is not in memory, or not yet.
+// Returns an allocator of one worker's scratch, for entries that must be read from disk or decompressed.
 CacheTier::Allocate cached_value_allocator(Scratch& scratch);
 
 }  // namespace penstock

@@ -16,7 +16,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kFormat = 2;  // of entries: another where what is kept of a sample changes
+constexpr std::uint64_t kFormat = 2;  // format of entries; increased whenever the cached form of a sample changes
 
 EntryKey mixed(const EntryKey& key, std::uint64_t number) {
   return {mix64(key.high ^ number), mix64(key.low ^ mix64(number + 1))};
@@ -26,7 +26,7 @@ EntryKey mixed(const EntryKey& key, std::string_view text) {
   return {hash_text(text, key.high), hash_text(text, mix64(key.low))};
 }
 
-// A path that does not begin at the root is another one elsewhere.
+// A relative path names different files in different folders, so the current folder is part of the key.
 EntryKey mixed_path(const EntryKey& key, const std::string& path, const std::string& folder) {
   return mixed(is_absolute_key(path) ? key : mixed(key, folder), path);
 }
@@ -36,7 +36,7 @@ std::string current_folder() {
   return std::filesystem::current_path(ignored).string();
 }
 
-// The same bytes may be read as one thing here and as another there.
+// The same bytes may be read as different types, so the type is part of the key.
 EntryKey mixed_reading(EntryKey key, const FieldPlan& field, const ArrayLayout* layout) {
   key = mixed(mixed(key, static_cast<std::uint64_t>(field.kind)), static_cast<std::uint64_t>(field.form));
   if (layout == nullptr) return key;
@@ -61,7 +61,7 @@ SampleKeys::SampleKeys(const SamplePlan& plan, CacheForm form)
     own.key = mixed(kSampleEntry, own.keeps_pixels ? field.program.fixed_fingerprint() | 1 : 0);
     own.key =
         mixed_reading(own.key, field, source_->array_layout(static_cast<std::size_t>(field.source_field)));
-    // Several fields of one record have the same bytes.
+    // Several fields of one record have the same extent, so the name tells them apart.
     const auto number = static_cast<std::size_t>(field.source_field);
     if (field.form == FieldForm::kRecord)
       own.key = mixed(mixed(own.key, source_->fields()[number].name), source_->record_reading(number));

@@ -6,14 +6,14 @@
 namespace penstock {
 
 WantedEntries::State WantedSamples::look(const Has& has, const std::stop_token& stop) {
-  const bool is_ended = is_ended_;  // before: an entry may be added, and the loader closed, while this looks
+  const bool is_ended = is_ended_;  // read first: an entry may be added, and then the loader closed, during the look
   const bool is_in = is_settled_ || are_all_in(has, stop);
   if (is_ended && (!is_in || was_copied_)) return State::kGivenUp;
   was_copied_ = is_ended;
   return is_in ? State::kAllIn : State::kNotYet;
 }
 
-// Goes on where the last look ended: whatever is in, stays.
+// Continues where the last look ended, because entries are never evicted.
 bool WantedSamples::are_all_in(const Has& has, const std::stop_token& stop) {
   const Source& source = keys_->source();
   const auto& arrays = source.storage().arrays;

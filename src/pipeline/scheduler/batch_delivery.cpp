@@ -11,7 +11,8 @@ BatchDelivery::Wait BatchDelivery::next(RunningEpoch& run, FinishedBatch& out, s
   return answer;
 }
 
-// `batch` stays empty where there is none, though the answer may be a failed one.
+// Takes the next batch if it is ready. `batch` stays empty if there is none, even if the answer is kBatch: that is a
+// batch that failed because it could not be opened.
 BatchDelivery::Wait BatchDelivery::take_next(RunningEpoch& run, std::chrono::milliseconds patience, FinishedBatch& out,
                                              std::shared_ptr<OpenBatch>& batch) {
   std::unique_ptr<EpochReads> ended;  // destroyed without the lock
@@ -29,8 +30,8 @@ BatchDelivery::Wait BatchDelivery::take_next(RunningEpoch& run, std::chrono::mil
   }
   batch = std::move(run.batches.front());
   run.batches.pop_front();
-  // Lent before a worker can look for memory: in a budget of one batch, the next one fits only
-  // when this one has left the ledger.
+  // The batch is lent before a worker can look for memory: in a budget of one batch, the next one fits only when this
+  // one is no longer in the ledger.
   run.reads->close_batch(batch->range);
   lend(*batch, out);
   if (!run.batches.empty()) room_.promote(run.batches.front()->contents->variable);
@@ -39,11 +40,11 @@ BatchDelivery::Wait BatchDelivery::take_next(RunningEpoch& run, std::chrono::mil
   return Wait::kBatch;
 }
 
-// False: there is no answer yet.
+// Returns false if there is still no answer when `patience` is over.
 bool BatchDelivery::wait_for(RunningEpoch& run, std::chrono::milliseconds patience) {
   if (is_answered(run)) return true;
   if (run.asked_at == 0) run.asked_at = ++questions_;
-  // Its turn comes now, and what others hold may be taken for it.
+  // Workers now serve this epoch first, and memory of other epochs may be taken for it.
   if (epochs_.all().size() > 1) epochs_.wake_idle_workers();
   const Clock::time_point deadline = Clock::now() + patience;
   while (!is_answered(run) && run.batch_ready.wait_until(epochs_.mutex, deadline)) {
@@ -57,10 +58,10 @@ bool BatchDelivery::is_answered(const RunningEpoch& run) const {
                              : run.batches.front()->is_ready();
 }
 
-// One owner for all of the batch's memory, which goes back piece by piece when it is gone.
+// Gives all of the batch's memory one owner. When the owner is destroyed, each part returns to where it came from.
 void BatchDelivery::lend(OpenBatch& batch, FinishedBatch& out) {
   struct Lent {
-    std::shared_ptr<void> block, variable;  // given back last
+    std::shared_ptr<void> block, variable;  // destroyed last, because `contents` refers to them
     std::shared_ptr<BatchContents> contents;
   };
   auto lent = std::make_shared<Lent>();
@@ -76,7 +77,7 @@ void BatchDelivery::lend(OpenBatch& batch, FinishedBatch& out) {
   out.memory = std::move(lent);
 }
 
-// Which samples it has, and what went wrong with others.
+// Describes which samples the batch has, and what went wrong with the others.
 void BatchDelivery::describe(OpenBatch& batch, FinishedBatch& out) const {
   out.planned = batch.range.count;
   out.kept = out.planned;
@@ -85,11 +86,11 @@ void BatchDelivery::describe(OpenBatch& batch, FinishedBatch& out) const {
   BatchTrouble& trouble = batch.trouble;
   out.replaced = trouble.replaced;
   out.errors = std::move(trouble.errors);
-  // Whoever stops the program is not to be told of bad samples first.
+  // An interruption comes first: a user who stops the program must not see an error of a sample instead.
   std::ranges::sort(out.errors, {}, [](const Error& error) {
     return std::pair{error.code != ErrorCode::kStopped, error.where.sample};
   });
-  // A batch that does not fit is to blame before any sample of it.
+  // If the batch itself is too large, that error comes before those of its samples.
   if (trouble.too_large) out.errors.insert(out.errors.begin(), std::move(*trouble.too_large));
   out.failed = trouble.failed;
   if (!trouble.left_out.empty()) {

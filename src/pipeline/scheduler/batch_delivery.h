@@ -1,4 +1,4 @@
-// Hands finished batches to whoever waits for them: in order, each as soon as all of its samples are done.
+// Delivers finished batches to the consumers that wait for them: in order, each as soon as all of its samples are done.
 #pragma once
 
 #include <chrono>
@@ -11,13 +11,13 @@ namespace penstock {
 
 // A batch whose samples are all done.
 struct FinishedBatch {
-  std::shared_ptr<void> memory;  // of everything below; lent
+  std::shared_ptr<void> memory;  // owns everything below; it is lent
   std::byte* block = nullptr;
   BatchContents* contents = nullptr;
   std::uint64_t variable_bytes = 0;
   std::uint64_t planned = 0, kept = 0, replaced = 0;
   bool padded = false;
-  std::vector<Error> errors;  // of samples skipped or replaced; or the one that fails the batch
+  std::vector<Error> errors;  // of samples that were skipped or replaced, or the one that fails the batch
   bool failed = false;
 };
 

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-constexpr double kClaimSeconds = 50e-6;  // long enough that claiming costs nothing
+constexpr double kClaimSeconds = 50e-6;  // a claim of this length takes far longer than the claiming
 
 }  // namespace
 
@@ -24,14 +24,14 @@ std::optional<Claim> ClaimQueue::claim_samples() {
   if (runs.size() == 1) return runs.front()->is_cancelled ? std::nullopt : claim_from(runs.front());
   for (const RunPtr& run : epochs_.in_order_of_need()) {
     if (auto claim = claim_from(run)) return claim;
-    // While the epoch that is waited for lacks memory that others hold, they do not go on.
+    // If a consumer waits for this epoch and other epochs hold the memory that it needs, those do not continue.
     if (run->is_waited_for() && run->is_refused) return std::nullopt;
   }
   return std::nullopt;
 }
 
-// The earliest samples that nobody works on; opens a batch where all open ones are claimed. Batches
-// behind the next one to leave stand still while there is no room for what varies.
+// Claims the earliest samples that no worker makes. If all samples of open batches are claimed, opens another batch.
+// While memory for fields of variable size is short, only the batch that is delivered next continues.
 std::optional<Claim> ClaimQueue::claim_from(const RunPtr& run) {
   for (const auto& batch : run->batches) {
     if (batch != run->batches.front() && room_.is_short()) return std::nullopt;
@@ -63,8 +63,8 @@ std::optional<Claim> ClaimQueue::claim_of(const RunPtr& run, const std::shared_p
     return Claim{run, batch, index, 1};
   }
   if (batch->claimed >= batch->range.count) return std::nullopt;
-  // Cheap samples by the handful, but never so many that another thread would stand idle while
-  // this batch is the next to leave.
+  // Cheap samples are claimed several at a time, but never so many that another thread would be idle while this batch
+  // is the next to be delivered.
   const std::uint64_t left = batch->range.count - batch->claimed;
   const double by_time = sample_seconds_ > 0 ? kClaimSeconds / sample_seconds_ : 1;
   const std::uint64_t most = std::max<std::uint64_t>(1, left / (2 * knobs_.threads));

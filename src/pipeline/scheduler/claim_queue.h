@@ -1,8 +1,8 @@
-// What the workers do next: every thread helps with the earliest unfinished batch.
+// Chooses what the workers do next: every thread helps with the earliest unfinished batch.
 //
 // The samples of a batch are claimed in order of delivery, a few at a time. So the first batch takes the time of its
 // samples divided by the number of threads, and a slow sample holds back only its own batch. Workers serve the epoch
-// that has been waited for longest, else the one with the fewest batches. Called with the scheduler's mutex.
+// whose consumer has waited longest, or else the one with the fewest batches. Callers hold the scheduler's mutex.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace penstock {
 
 class ClaimQueue {
  public:
-  // How many workers work, and how many batches are made ahead.
+  // The number of workers that work, and of batches that are made ahead.
   struct Knobs {
     unsigned threads = 1;
     std::uint64_t prefetch = 1;
@@ -29,9 +29,10 @@ class ClaimQueue {
   void set_knobs(const Knobs& knobs) PENSTOCK_REQUIRES(SchedulerMutex::held) { knobs_ = knobs; }
   Knobs knobs() const PENSTOCK_REQUIRES(SchedulerMutex::held) { return knobs_; }
 
-  // For the worker of this number. Whoever gets a claim counts as at work on its epoch and its batch, until finish().
+  // Returns work for the worker of this number, or nullopt if there is none. The worker counts as at work on the epoch
+  // and the batch of the claim until finish().
   std::optional<Claim> claim(unsigned worker) PENSTOCK_REQUIRES(SchedulerMutex::held);
-  // The claim was worked on for so long.
+  // Called when the worker has finished the claim, after this many seconds.
   void finish(const Claim& claim, double seconds) PENSTOCK_REQUIRES(SchedulerMutex::held);
 
  private:
@@ -44,7 +45,7 @@ class ClaimQueue {
   RunningEpochs& epochs_;
   const VariableMemory& room_;
   Knobs knobs_ PENSTOCK_GUARDED_BY(SchedulerMutex::held);
-  // A moving average, to claim cheap samples in larger handfuls.
+  // A moving average of the time per sample. The cheaper the samples are, the more of them one claim has.
   double sample_seconds_ PENSTOCK_GUARDED_BY(SchedulerMutex::held) = 0;
 };
 

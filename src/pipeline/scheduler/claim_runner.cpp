@@ -7,7 +7,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kMaxStandIns = 8;  // tried for one sample
+constexpr int kMaxStandIns = 8;  // stand-ins that are tried for one sample
 
 class ClaimDeferral final : public Deferral {
  public:
@@ -104,7 +104,7 @@ Result<ClaimRunner::Outcome> ClaimRunner::make_one(const Claim& claim, std::uint
   return make_stand_in(claim, {index, std::move(made).error(), 0}, maker);
 }
 
-// Stand-ins come from the same order, so that a sampler or weights hold for them too.
+// Stand-ins are drawn from the order of the epoch, so that a sampler or weights apply to them too.
 Result<ClaimRunner::Outcome> ClaimRunner::make_stand_in(const Claim& claim, Replacement replacement,
                                                         SampleMaker& maker) const {
   const EpochTask& task = claim.run->task;

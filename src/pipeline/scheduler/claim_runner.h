@@ -1,7 +1,6 @@
-// Makes the samples that a worker has claimed, deals with those that fail as the policy says, and pads batches.
+// Makes the samples that a worker has claimed, applies the policy for samples that fail, and pads batches.
 //
-// Thread-safe: it is shared by all workers, each of which comes with a maker of its own. It never holds the scheduler's
-// mutex.
+// Thread-safe: all workers share it, and each passes a maker of its own. It never holds the scheduler's mutex.
 #pragma once
 
 #include <cstdint>
@@ -20,24 +19,24 @@ namespace penstock {
 
 struct BatchPolicy {
   OnError on_error = OnError::kRaise;
-  std::uint64_t seed = 0;  // to choose stand-ins by
+  std::uint64_t seed = 0;  // of the draws that choose stand-ins
   double pad_value = 0;
 };
 
-// Samples of one batch that one worker makes.
+// Consecutive samples of one batch that one worker makes.
 struct Claim {
   std::shared_ptr<RunningEpoch> run;
   std::shared_ptr<OpenBatch> batch;
-  std::uint64_t first = 0, count = 0;              // count 0: to complete the batch
-  std::optional<Replacement> replacement{};        // the sample at `first` failed: makes a stand-in
+  std::uint64_t first = 0, count = 0;              // count 0: the worker completes the batch
+  std::optional<Replacement> replacement{};        // set if the sample at `first` failed and needs a stand-in
   std::vector<std::uint64_t> put_off{};            // samples for which there was no memory yet
   std::uint64_t deferred = 0;                      // samples that are finished later
-  bool is_completed = false;                       // the batch is; it is left for later where there is no memory yet
+  bool is_completed = false;                       // false if there was no memory yet to complete the batch
 };
 
 class ClaimRunner {
  public:
-  // Makes a deferred sample of the claim; empty where there is no memory for one more in flight.
+  // Makes a deferred sample of the claim. It is empty if there is no memory for one more in flight.
   using Defer = std::function<DeferredSample(const Claim& claim, std::uint64_t index,
                                              const std::optional<Replacement>& replacement, std::size_t bytes)>;
 
@@ -51,11 +50,11 @@ class ClaimRunner {
 
   void run(Claim& claim, SampleMaker& maker) const;
 
-  // Whether another sample is to take the place of one that failed with this error.
+  // Whether a sample that failed with this error, after `attempts` stand-ins, gets another stand-in.
   bool is_replaced(const Error& error, int attempts) const;
-  // The sample is lost: it is left out, or the batch fails.
+  // Records that a sample could not be made: the policy leaves it out or fails the batch.
   void note_failure(OpenBatch& batch, std::uint64_t index, Error error) const;
-  // Another sample took the place of the one that failed.
+  // Records that a stand-in replaced the sample that failed.
   static void note_replaced(OpenBatch& batch, Error error);
 
  private:
@@ -66,7 +65,7 @@ class ClaimRunner {
   Result<Outcome> make(const Claim& claim, std::uint64_t index, std::uint64_t sample,
                        const std::optional<Replacement>& replacement, SampleMaker& maker) const;
 
-  // All samples are there: pads them. False where there is no room for that yet.
+  // Pads the samples of a batch, all of which are made. Returns false if there is no memory for that yet.
   bool complete(OpenBatch& batch) const;
 
   const SamplePlan& plan_;

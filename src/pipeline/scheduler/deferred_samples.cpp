@@ -49,7 +49,7 @@ void DeferredSamples::complete(const RunPtr& run, OpenBatch& batch, Replacement 
     if (run->is_left()) ended = epochs_.retire(*run);
   }
   ended.reset();
-  // The last thing that is done with this object: wait_until_none() may wait for it.
+  // This must be the last use of this object: once the mutex is free, wait_until_none() returns.
   const MutexLock lock(epochs_.mutex);
   --under_way_;
   epochs_.wake_workers();

@@ -1,8 +1,8 @@
 // Samples that are finished elsewhere and later than their claim: by a device queue, or by another process
 // (sample/deferred_sample.h).
 //
-// The batch and the epoch stay as long as a sample of theirs is not completed, as they do for a worker that makes one.
-// Thread-safe: samples may be completed on any thread. It must outlive them; wait_until_none() sees to that.
+// A batch and its epoch exist as long as one of their samples is not completed, as if a worker were making it.
+// Thread-safe: samples may be completed on any thread. This object must outlive them; wait_until_none() ensures that.
 #pragma once
 
 #include <memory>
@@ -16,16 +16,16 @@ namespace penstock {
 
 class DeferredSamples {
  public:
-  // Memory for samples in flight comes from the area.
+  // Samples in flight use memory of the area.
   DeferredSamples(RunningEpochs& epochs, const ClaimRunner& runner, std::shared_ptr<Area> area)
       : epochs_(epochs),
         runner_(runner),
         area_(std::move(area)) {}
 
-  // Empty where there is no memory for one more in flight.
+  // Returns an empty DeferredSample if there is no memory for one more in flight.
   DeferredSample defer(const Claim& claim, std::uint64_t index, const std::optional<Replacement>& replacement,
                        std::size_t bytes) PENSTOCK_EXCLUDES(SchedulerMutex::held);
-  // No worker is left that could defer another.
+  // Waits until all deferred samples are completed. No worker that could defer another may be left.
   void wait_until_none() PENSTOCK_EXCLUDES(SchedulerMutex::held);
 
  private:

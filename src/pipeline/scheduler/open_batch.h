@@ -1,4 +1,4 @@
-// A batch in the making, as the scheduler sees it.
+// A batch in the making: the scheduler's record of it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace penstock {
 class Scheduler;
 using SchedulerMutex = ClassMutex<Scheduler>;
 
-// A sample that failed, and that another is to take the place of.
+// A sample that failed and needs a stand-in.
 struct Replacement {
   std::uint64_t index = 0;  // in the batch
   Error error;              // why the sample itself could not be made
@@ -29,7 +29,7 @@ struct BatchTrouble {
   std::vector<Error> errors;
   std::uint64_t replaced = 0;
   bool failed = false;
-  std::optional<Error> too_large;  // the batch as a whole, not one of its samples, is at fault
+  std::optional<Error> too_large;  // the batch as a whole, not one of its samples, needs too much memory
 };
 
 struct OpenBatch {
@@ -38,11 +38,12 @@ struct OpenBatch {
 
   std::uint64_t claimed PENSTOCK_GUARDED_BY(SchedulerMutex::held) = 0;
   std::uint64_t done PENSTOCK_GUARDED_BY(SchedulerMutex::held) = 0;
-  unsigned workers PENSTOCK_GUARDED_BY(SchedulerMutex::held) = 0;  // claims and deferred samples that are under way
-  // Samples to be made when this batch is the next to leave.
+  unsigned workers PENSTOCK_GUARDED_BY(SchedulerMutex::held) = 0;  // claims and deferred samples in progress
+  // Samples that are made when this batch is the next to be delivered.
   std::vector<std::uint64_t> put_off PENSTOCK_GUARDED_BY(SchedulerMutex::held);
   std::vector<Replacement> to_replace PENSTOCK_GUARDED_BY(SchedulerMutex::held);  // deferred samples that failed
-  bool is_complete PENSTOCK_GUARDED_BY(SchedulerMutex::held) = false;             // padded, where it is to be
+  // All samples are made and, if needed, padded.
+  bool is_complete PENSTOCK_GUARDED_BY(SchedulerMutex::held) = false;
   bool is_being_completed PENSTOCK_GUARDED_BY(SchedulerMutex::held) = false;
 
   Mutex trouble_mutex;  // errors are rare, so they have a mutex of their own

@@ -1,5 +1,5 @@
-// One epoch under way, as the scheduler sees it: which of its batches are open, who works on them, and who
-// waits for them.
+// The scheduler's record of an epoch in progress: which of its batches are open, how many workers work on them, and
+// whether the consumer waits.
 #pragma once
 
 #include <deque>
@@ -18,14 +18,15 @@
 
 namespace penstock {
 
-// What is to be done: one epoch, or what is left of one.
+// The work to do: one epoch, or the rest of one.
 struct EpochTask {
   std::uint64_t epoch = 0;
   std::shared_ptr<const EpochOrder> order;
   RankSlice slice;
 };
 
-// What workers spent on an epoch. Outlives it: they may be at work when it is given up. Thread-safe.
+// The time and bytes that workers spent on an epoch. It outlives the epoch, because workers may still be at work when
+// the epoch is given up. Thread-safe.
 class EpochSpending {
  public:
   void add(const WorkerStats& more) PENSTOCK_EXCLUDES(mutex_) {
@@ -42,7 +43,8 @@ class EpochSpending {
   WorkerStats sum_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
-// The task never changes. The reads are thread-safe and stay until no worker is at work on the epoch.
+// The scheduler's mutex guards this, with two exceptions: the task never changes, and the reads and the interruption
+// are thread-safe and exist until no worker is at work on the epoch.
 struct RunningEpoch {
   explicit RunningEpoch(EpochTask task_) : task(std::move(task_)), to_open(task.slice.batches()) {}
 
@@ -51,12 +53,12 @@ struct RunningEpoch {
   std::deque<std::shared_ptr<OpenBatch>> batches PENSTOCK_GUARDED_BY(SchedulerMutex::held);  // in order of delivery
   std::uint64_t next_to_open PENSTOCK_GUARDED_BY(SchedulerMutex::held) = 0;
   const std::uint64_t to_open;
-  unsigned workers PENSTOCK_GUARDED_BY(SchedulerMutex::held) = 0;  // claims and deferred samples that are under way
-  // Since when somebody waits for its next batch; 0: nobody does.
+  unsigned workers PENSTOCK_GUARDED_BY(SchedulerMutex::held) = 0;  // claims and deferred samples in progress
+  // Orders epochs by when the consumer began to wait for the next batch; 0: it does not wait.
   std::uint64_t asked_at PENSTOCK_GUARDED_BY(SchedulerMutex::held) = 0;
   bool is_cancelled PENSTOCK_GUARDED_BY(SchedulerMutex::held) = false;
-  Interruption interruption{[] { return false; }};  // of workers, when the epoch is cancelled
-  std::stop_source revoked;  // of deferred samples; requested without the scheduler's mutex
+  Interruption interruption{[] { return false; }};  // interrupts workers when the epoch is cancelled
+  std::stop_source revoked;  // revokes deferred samples; requested without the scheduler's mutex
   bool is_out_of_memory PENSTOCK_GUARDED_BY(SchedulerMutex::held) = false;  // not one batch could be opened
   // Other epochs hold the memory that its next batch needs.
   bool is_refused PENSTOCK_GUARDED_BY(SchedulerMutex::held) = false;
@@ -67,12 +69,12 @@ struct RunningEpoch {
     is_cancelled = true;
     interruption.request();
   }
-  // It was given up, and nobody is at work on it any more.
+  // Whether the epoch was given up and no worker is at work on it any more.
   bool is_left() const PENSTOCK_REQUIRES(SchedulerMutex::held) { return is_cancelled && workers == 0; }
   bool is_handed_out() const PENSTOCK_REQUIRES(SchedulerMutex::held) {
     return batches.empty() && next_to_open >= to_open;
   }
-  // Somebody waits for a batch that is not there yet.
+  // Whether the consumer waits for a batch that is not ready.
   bool is_waited_for() const PENSTOCK_REQUIRES(SchedulerMutex::held) {
     return asked_at > 0 && (batches.empty() || !batches.front()->is_ready());
   }

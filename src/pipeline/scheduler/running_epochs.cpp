@@ -19,7 +19,7 @@ void RunningEpochs::drop(RunningEpoch& run, OpenBatch& batch) {
   room_.drop(batch.contents->variable);
 }
 
-// Gives back the memory of all batches of the epoch that no worker is at work on.
+// Releases the memory of all batches of the epoch that no worker is at work on.
 void RunningEpochs::drop_idle_batches(RunningEpoch& run) {
   std::erase_if(run.batches, [&](const auto& batch) PENSTOCK_REQUIRES(SchedulerMutex::held) {
     if (batch->workers > 0) return false;
@@ -28,7 +28,7 @@ void RunningEpochs::drop_idle_batches(RunningEpoch& run) {
   });
 }
 
-// The last batch of the epoch is made again later, when there is memory.
+// Releases the memory of the epoch's last batch, which is made again later, when there is memory.
 void RunningEpochs::drop_last(RunningEpoch& run) {
   drop(run, *run.batches.back());
   run.batches.pop_back();
@@ -114,7 +114,8 @@ bool RunningEpochs::open_batch(RunningEpoch& run, std::uint64_t prefetch) {
   MemoryBlock block = pool_.try_take(is_first);
   if (block.size() == 0 && take_batch_for(run)) block = pool_.try_take(is_first);
   if (block.size() == 0) {
-    // With a batch on its way, memory will come back. Without, nothing would ever wake us again.
+    // An open batch, of this epoch or another, will release memory and wake the workers. Without one, nothing would, so
+    // the epoch gets an error.
     if (is_first && !others_hold_memory(run)) {
       run.is_out_of_memory = true;
       run.batch_ready.notify_all();
@@ -134,8 +135,8 @@ bool RunningEpochs::open_batch(RunningEpoch& run, std::uint64_t prefetch) {
   return true;
 }
 
-// The last batch of the epoch that has the most, where that is at least two more than this one has: the one
-// that takes it then has no reason to give it back.
+// Takes the last batch of the epoch that has the most, if it has at least two more than this one. The other epoch then
+// has no reason to take it back.
 bool RunningEpochs::take_batch_for(const RunningEpoch& run) {
   RunningEpoch* richest = nullptr;
   for (const RunPtr& other : runs_) {

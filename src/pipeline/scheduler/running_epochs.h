@@ -1,10 +1,10 @@
-// The epochs under way, their batches in the making, and the memory that these hold.
+// The epochs in progress, their batches in the making, and the memory that these hold.
 //
-// All epochs open batches while there is memory. When it is short, an epoch takes the last batch of another that has at
-// least two more, and that batch is made again later. So the memory ends up divided evenly among epochs whose batches
-// are taken, and none can hold up another.
+// All epochs open batches while there is memory. When memory is short, an epoch takes the last batch of another epoch
+// that has at least two more, and that batch is made again later. So memory is divided evenly among the epochs whose
+// batches are consumed, and none of them can block another.
 //
-// The parts of the scheduler share it and its mutex, which they hold to claim and to finish, never to work.
+// The parts of the scheduler share this object and its mutex, which they hold to claim and to finish, never to work.
 #pragma once
 
 #include <memory>
@@ -30,42 +30,44 @@ class RunningEpochs {
         room_(room),
         reads_(reads) {}
 
-  // Guards the epochs, their batches, and what the other parts of the scheduler keep.
+  // Guards the epochs, their batches, and the state of the other parts of the scheduler.
   mutable SchedulerMutex mutex;
 
-  // Fails where the memory for reading cannot carry one more.
+  // Fails if the memory for reading does not suffice for one more epoch.
   Status start(const RunPtr& run) PENSTOCK_REQUIRES(SchedulerMutex::held);
-  // Gives the epoch up. Its memory comes back at once, but for batches that are being worked on. What is returned, here
-  // and below, is to be destroyed without the lock, because that may wait for a store.
+  // Gives the epoch up. Its memory is released at once, except for batches that workers still make. The reads that this
+  // function and those below return must be destroyed without the lock, because that may wait for a store.
   std::unique_ptr<EpochReads> cancel(RunningEpoch& run) PENSTOCK_REQUIRES(SchedulerMutex::held);
-  // No worker is at work on the epoch, and none will be.
+  // Removes an epoch that no worker is at work on and that no worker will be given.
   std::unique_ptr<EpochReads> retire(RunningEpoch& run) PENSTOCK_REQUIRES(SchedulerMutex::held);
 
-  // Those with batches to deliver, and cancelled ones that are still worked on.
+  // Returns the epochs with batches to deliver, and cancelled ones that workers still work on.
   const std::vector<RunPtr>& all() const PENSTOCK_REQUIRES(SchedulerMutex::held) { return runs_; }
-  // Epochs that still have batches to deliver.
+  // Returns the number of epochs that still have batches to deliver.
   std::size_t under_way() const PENSTOCK_REQUIRES(SchedulerMutex::held);
-  // The one that has been waited for longest comes first; then those with the fewest batches, the newest of them first.
+  // The epoch whose consumer has waited longest comes first, then those with the fewest batches, and among equal ones
+  // the newest.
   std::vector<RunPtr> in_order_of_need() const PENSTOCK_REQUIRES(SchedulerMutex::held);
-  // Some epoch will have more to do once there is memory.
+  // Whether some epoch will have more work once there is memory.
   bool is_queue_full() const PENSTOCK_REQUIRES(SchedulerMutex::held);
   std::uint64_t ready_batches() const PENSTOCK_REQUIRES(SchedulerMutex::held);
 
-  // Begins with the epoch's next batch, if fewer than `prefetch` are under way and there is memory.
+  // Opens the epoch's next batch if fewer than `prefetch` are open and there is memory. Returns whether it did.
   bool open_batch(RunningEpoch& run, std::uint64_t prefetch) PENSTOCK_REQUIRES(SchedulerMutex::held);
-  // True: the epoch's next batch, which was refused memory for what varies, may try again. The epoch that is waited for
-  // takes batches of others, even their next ones; where they have none, it has all of the memory.
+  // Called if the epoch's next batch was refused memory for fields of variable size. Returns whether it may try again.
+  // The epoch whose consumer waits takes batches of other epochs, even those that they would deliver next. If the
+  // others have no batches, it has all of the memory.
   bool make_variable_room_for(const RunningEpoch& run) PENSTOCK_REQUIRES(SchedulerMutex::held);
 
-  // The scheduler ends: nothing is claimed or delivered any more. Returns the epochs that were under way.
+  // Called when the scheduler ends: nothing is claimed or delivered any more. Returns the epochs that were in progress.
   std::vector<RunPtr> stop() PENSTOCK_REQUIRES(SchedulerMutex::held);
-  // No worker is left.
+  // Removes all epochs. No worker may be left.
   std::vector<std::unique_ptr<EpochReads>> retire_all() PENSTOCK_REQUIRES(SchedulerMutex::held);
   bool is_stopping() const PENSTOCK_REQUIRES(SchedulerMutex::held) { return is_stopping_; }
 
-  // For a worker that finds nothing to do.
+  // Called by a worker that finds nothing to do. Waits until there may be work.
   void wait_for_work() PENSTOCK_REQUIRES(mutex, SchedulerMutex::held);
-  // There may be something to do. Whoever holds the mutex knows whether any worker waits.
+  // Called when there may be work. The caller holds the mutex, so this wakes workers only if some are waiting.
   void wake_idle_workers() PENSTOCK_REQUIRES(SchedulerMutex::held);
   void wake_workers() { work_there_.notify_all(); }
 

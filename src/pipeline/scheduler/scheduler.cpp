@@ -5,17 +5,17 @@
 namespace penstock {
 namespace {
 
-constexpr double kBookSeconds = 20e-3;  // how old the books of an epoch under way may be
+constexpr double kBookSeconds = 20e-3;  // the statistics of an epoch in progress may be this old
 
 thread_local const Scheduler* worker_of = nullptr;
 
-// Books what a worker spends on the epochs that it works on: when the worker turns to another epoch or has nothing to
-// do, which is before anybody can see that the epoch is over; and now and then.
+// Adds what a worker spends to the epoch that it works on. It does so every kBookSeconds, and when the worker turns to
+// another epoch or has nothing to do, which is before the end of the epoch can be seen.
 class SpendingBook {
  public:
   explicit SpendingBook(const WorkerCounters& counters) : counters_(counters) {}
 
-  // nullptr: to none.
+  // nullptr: the worker has nothing to do.
   void turn_to(std::shared_ptr<EpochSpending> spent) {
     if (spent && spent == spent_) return;
     book();
@@ -85,7 +85,7 @@ void Scheduler::stop() {
 }
 
 void Scheduler::wake_workers() {
-  // Taking the mutex makes sure that no worker is between looking and going to sleep.
+  // Taking the mutex ensures that no worker is between looking for work and waiting, where it would miss the signal.
   { const MutexLock lock(epochs_.mutex); }
   epochs_.wake_workers();
 }

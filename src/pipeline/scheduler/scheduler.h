@@ -1,10 +1,10 @@
-// One work-conserving pool: every thread helps with the earliest unfinished batch.
+// One work-conserving pool of threads: every thread helps with the earliest unfinished batch.
 //
-// A batch opens when there is memory for it (running_epochs.h); its samples are claimed in order of delivery
-// (claim_queue.h) and written straight into their slots (claim_runner.h), or handed to somebody who finishes them later
-// (deferred_samples.h). Batches leave in order (batch_delivery.h). This file has the threads that do so.
+// A batch is opened when there is memory for it (running_epochs.h). Its samples are claimed in order of delivery
+// (claim_queue.h) and written straight into their slots (claim_runner.h), or handed to code that finishes them later
+// (deferred_samples.h). Batches are delivered in order (batch_delivery.h). This file has the threads.
 //
-// Several epochs may be under way. One mutex guards the epochs and their batches; it is held to claim and to finish,
+// Several epochs may be in progress. One mutex guards the epochs and their batches; it is held to claim and to finish,
 // never to work.
 #pragma once
 
@@ -50,16 +50,17 @@ class Scheduler {
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
 
-  // Begins with an epoch beside those under way. Fails where the memory for reading cannot carry one more.
+  // Starts an epoch beside those in progress. Fails if the memory for reading does not suffice for one more.
   Result<std::shared_ptr<RunningEpoch>> start(EpochTask task) PENSTOCK_EXCLUDES(SchedulerMutex::held);
-  // Gives it up: its memory comes back at once, or when the samples that are being worked on are done.
-  // Waits for nobody, so that a worker can do it too.
+  // Gives the epoch up. Its memory is released at once, or when the samples that workers still make are done. This does
+  // not wait, so that a worker can call it too.
   void cancel(RunningEpoch& run) PENSTOCK_EXCLUDES(SchedulerMutex::held);
   // Ends the workers, and with them all epochs. Several threads may call it.
   void stop() PENSTOCK_EXCLUDES(SchedulerMutex::held, stop_mutex_);
 
-  // How many workers work, and how many batches are made ahead, from now on. Memory was divided for the numbers that
-  // the scheduler was made with, which are the most that are possible; the least is 1. Returns the numbers in force.
+  // Sets the number of workers that work and of batches that are made ahead. Memory was divided for the numbers that
+  // the scheduler was made with, so those are the largest possible ones; the smallest is 1. Returns the numbers in
+  // force.
   using Knobs = ClaimQueue::Knobs;
   Knobs set_knobs(const Knobs& wanted) PENSTOCK_EXCLUDES(SchedulerMutex::held);
   Knobs knobs() const PENSTOCK_EXCLUDES(SchedulerMutex::held);
@@ -71,12 +72,12 @@ class Scheduler {
     return delivery_.next(run, out, patience);
   }
 
-  // Is the calling thread a worker, of this or another scheduler?
+  // Whether the calling thread is a worker of this or another scheduler.
   static bool is_own_thread();
-  // Is this one of its threads?
+  // Whether the calling thread is a worker of this scheduler.
   bool runs_here() const;
 
-  // Epochs that still have batches to deliver.
+  // Returns the number of epochs that still have batches to deliver.
   std::size_t epochs() const PENSTOCK_EXCLUDES(SchedulerMutex::held);
   std::uint64_t ready_batches() const PENSTOCK_EXCLUDES(SchedulerMutex::held);
   WorkerStats worker_stats() const;

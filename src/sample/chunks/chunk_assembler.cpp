@@ -42,8 +42,8 @@ void ChunkAssembler::find_needs(const SampleBoxes& boxes) {
   }
 }
 
-// Chunks that are ready, or that nobody works on, come first; those that another worker decodes are waited for when
-// there is nothing else left to do.
+// Handles chunks first that are ready or that no other worker is decoding. Waits for the others when nothing else is
+// left to do.
 Status ChunkAssembler::fill(std::uint64_t position, const SampleBoxes& boxes) {
   find_needs(boxes);
   std::size_t left = needs_.size();
@@ -64,8 +64,8 @@ Status ChunkAssembler::fill(std::uint64_t position, const SampleBoxes& boxes) {
   return {};
 }
 
-// For plain chunks, and for codecs that have parts (Blosc), the part that the sample touches can be had alone. The
-// encoded bytes of the latter have to be read all the same, which counts as decoding some of them.
+// Plain chunks, and chunks of codecs with parts (Blosc), can be decoded in part. The encoded bytes of the latter must
+// be read as a whole, which is counted like decoding some of them.
 ChunkNeed ChunkAssembler::describe(const Need& need) const {
   const ChunkedArray& array = *source_.storage().arrays[need.chunk.array];
   ChunkNeed out;
@@ -94,7 +94,7 @@ Result<bool> ChunkAssembler::try_need(std::uint64_t position, Need& need) {
   return true;
 }
 
-// need.looked_up stays false where another worker hands the chunk over just now.
+// need.looked_up stays false if another worker is handing the chunk over at this moment.
 Result<bool> ChunkAssembler::try_cached(std::uint64_t position, Need& need) {
   if (lookahead_ != nullptr) {
     const auto kind = lookahead_->decoded_chunks().take(lookahead_->use_at(position), need.chunk);
@@ -145,7 +145,7 @@ Result<bool> ChunkAssembler::use_claim(std::uint64_t position, const Need& need)
   return true;
 }
 
-// Other workers may wait for this chunk, so an exception must not leave it undecided.
+// Other workers may wait for this chunk, so it must be published or failed even if decoding throws an exception.
 Status ChunkAssembler::decode_shared(const ChunkId& chunk, MutableBytes out) {
   try {
     return decoder_.decode(chunk, out);
@@ -176,7 +176,7 @@ Status ChunkAssembler::use_alone(const Need& need) {
   return scatter(need, chunk, 0);
 }
 
-// `chunk` begins at byte `first_byte` of the decoded chunk.
+// `chunk` has the bytes of the decoded chunk from `first_byte` on.
 Status ChunkAssembler::scatter(const Need& need, ConstBytes chunk, std::size_t first_byte) {
   const auto bytes = scatter_.copy(*boxes_, pieces_of(need), chunk, first_byte);
   if (!bytes) return std::unexpected(bytes.error());
@@ -184,8 +184,8 @@ Status ChunkAssembler::scatter(const Need& need, ConstBytes chunk, std::size_t f
   return {};
 }
 
-// ---- the cache that lasts between epochs. It holds whole chunks: a chunk of which some samples were cached and others
-// not would have to be read and decoded all the same.
+// ---- the cache that lasts between epochs. It holds whole chunks. If it held only the parts that some samples need,
+// the chunk would have to be read and decoded for the other samples nevertheless.
 
 Result<bool> ChunkAssembler::use_cached(const Need& need) {
   if (!decoded_cache_->has(need.chunk)) {
@@ -207,7 +207,7 @@ Result<bool> ChunkAssembler::use_cached(const Need& need) {
   return true;
 }
 
-// The chunk is decoded in the memory of its cache entry, and used from there.
+// Decodes the chunk into the memory of its cache entry and copies the elements from there.
 Result<bool> ChunkAssembler::decode_into_cache(const Need& need) {
   const SampleCache::Subject subject = decoded_cache_->subject(need.chunk);
   bool is_used = false;
@@ -218,7 +218,7 @@ Result<bool> ChunkAssembler::decode_into_cache(const Need& need) {
     set_version(head, decoder_.reader().version());
     PENSTOCK_CHECK(scatter(need, bytes, 0));
     is_used = true;
-    // A chunk that is not stored is made as quickly as it is found.
+    // A chunk that is not stored is not cached, because making it costs as little as finding it.
     return decoder_.was_missing() ? fail(ErrorCode::kNotFound, "missing") : Status{};
   };
   const ChunkedArray& array = *source_.storage().arrays[need.chunk.array];
@@ -236,7 +236,7 @@ void ChunkAssembler::add_to_cache(const ChunkId& chunk, ConstBytes decoded, std:
     head.cost_ns = cost_ns;
     return {};
   };
-  // The chunk is here whether the cache takes it or not.
+  // The chunk is decoded, whether or not the cache admits it.
   (void)decoded_cache_->add(subject, decoder_.reader().version(), decoded.size(), copy, allocate_cached_);
 }
 
@@ -265,7 +265,7 @@ void ChunkAssembler::hand_to_others(const ChunkId& chunk, ConstBytes bytes) {
   }
 }
 
-// The memory to decode chunks lies idle most of the time. Until it is needed, decoded chunks are kept in it.
+// Memory for decoding is idle most of the time. While no worker needs it, it is lent to the decoded chunk cache.
 void ChunkAssembler::give_back(std::uint64_t bytes) {
   if (lookahead_ == nullptr) return;
   DecodedChunkCache& decoded_chunks = lookahead_->decoded_chunks();

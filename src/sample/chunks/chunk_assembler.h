@@ -1,9 +1,8 @@
-// Puts the chunked fields of a sample together: every chunk that they need once, in whatever order chunks are to be
-// had.
+// Makes the chunked fields of a sample. It uses every chunk once, in the order in which chunks become available.
 //
-// A chunk that only this sample needs, and that lies in the batch as it is decoded, is decoded right there. All others
-// come from the decoded chunk cache and are copied, converted and normalised in one pass. Before a chunk leaves that
-// cache, it is copied to all other samples in the making that need it.
+// A chunk that only this sample needs, and whose elements are stored in the batch in the same order, is decoded
+// straight into the batch. All others come from the decoded chunk cache and are copied, converted and normalised in one
+// pass. Before a chunk is evicted from that cache, it is copied to all other samples in the making that need it.
 //
 // Belongs to one worker thread. Source, budget, clock and cache are borrowed and outlive it.
 #pragma once
@@ -25,34 +24,34 @@
 
 namespace penstock {
 
-// The scratch to decode a chunk has room for this part of its elements besides the encoded bytes.
+// The scratch for decoding a chunk has space for 1/kPartOfChunk of its elements in addition to the encoded bytes.
 constexpr std::size_t kPartOfChunk = 8;
 
 class ChunkAssembler final : private PotBorrower {
  public:
-  // `cache` may be nullptr. Before turn_to(), and where an epoch has no lookahead, every chunk is decoded for the
-  // sample alone.
+  // `cache` may be nullptr. Before turn_to(), and if an epoch has no lookahead, every chunk is decoded for one sample
+  // alone.
   ChunkAssembler(const Source& source, ScratchBudget& budget, StageClock& clock, const SampleCache* cache);
 
-  // The samples that follow are those of another epoch.
+  // Called when the samples that follow belong to another epoch.
   void turn_to(const SharedReads& shared);
 
-  // Makes a sample ready to be handed chunks, where its worker has not begun with it; nullptr where that is not
+  // Opens a sample that no worker has begun with, so that chunks can be copied to it. Returns nullptr if that is not
   // possible.
   using OpenOther = std::function<OpenSamplePtr(const SampleUse&)>;
   void open_others_by(OpenOther open_other) { open_other_ = std::move(open_other); }
 
-  // Before anything is known of it, the sample has no chunks.
+  // Forgets the chunks of the sample before.
   void begin_sample() { chunks_.clear(); }
-  // Brings all elements of the boxes to their targets.
+  // Copies all elements of the boxes to their targets.
   Status fill(std::uint64_t position, const SampleBoxes& boxes);
 
-  // What the first chunk of the sample that is stored takes.
+  // Measures reading and decoding the sample's first chunk that is stored.
   Result<UnitCost> measure_first(std::uint64_t sample, std::span<const std::size_t> fields);
 
   // The chunks of the last sample.
   std::span<const ChunkId> chunks() const { return chunks_; }
-  // What was being read when it failed.
+  // Location of the bytes that were read last; after a failure, of those that could not be read.
   const Where& where() { return decoder_.reader().where(); }
 
  private:
@@ -66,7 +65,7 @@ class ChunkAssembler final : private PotBorrower {
   void find_needs(const SampleBoxes& boxes);
   std::span<const ChunkPiece> pieces_of(const Need& need) const;
   ChunkNeed describe(const Need& need) const;
-  // Each is false where the chunk is not to be had that way, or not yet.
+  // Each returns false if the chunk cannot be got in this way, or not yet.
   Result<bool> try_need(std::uint64_t position, Need& need);
   Result<bool> try_cached(std::uint64_t position, Need& need);
   Result<bool> use_claim(std::uint64_t position, const Need& need);
@@ -91,12 +90,12 @@ class ChunkAssembler final : private PotBorrower {
   const CacheTier::Allocate allocate_cached_;
   Lookahead* lookahead_ = nullptr;
   OpenOther open_other_;
-  const SampleBoxes* boxes_ = nullptr;    // of the sample
-  std::vector<ChunkPiece> pieces_;        // those of a chunk lie together
-  std::vector<ChunkPiece> other_pieces_;  // of another sample, which is handed a chunk
+  const SampleBoxes* boxes_ = nullptr;    // boxes of the sample
+  std::vector<ChunkPiece> pieces_;        // pieces of one chunk are consecutive
+  std::vector<ChunkPiece> other_pieces_;  // pieces of another sample that a chunk is copied to
   std::vector<Need> needs_;
   std::vector<ChunkId> chunks_;
-  std::shared_ptr<const void> cached_;  // keeps what the cache gave in memory
+  std::shared_ptr<const void> cached_;  // owns the bytes that the cache gave
 };
 
 }  // namespace penstock

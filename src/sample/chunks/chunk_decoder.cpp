@@ -77,8 +77,8 @@ Result<UnitCost> ChunkDecoder::measure(const ChunkId& chunk) {
                   static_cast<double>(stored->bytes.size()), static_cast<double>(out.size())};
 }
 
-// Says which chunk it is and where its bytes are. The error is remembered for other samples, which do not know what
-// was read.
+// Adds to the error which chunk failed and where its bytes are. The error is remembered for other samples, which do not
+// know what was read.
 std::unexpected<Error> ChunkDecoder::describe(const ChunkId& chunk, Error error) const {
   const ChunkedArray& array = *source_.storage().arrays[chunk.array];
   const Where& read = reader_.where();

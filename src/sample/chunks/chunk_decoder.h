@@ -1,4 +1,5 @@
-// Makes decoded chunks: reads their stored bytes and decodes them, or fills in what is not stored.
+// Makes decoded chunks: reads their stored bytes and decodes them, or uses the fill value for chunks that are not
+// stored.
 //
 // Belongs to one worker thread. Source, scratch, clock and cache are borrowed and outlive it.
 #pragma once
@@ -15,19 +16,19 @@ class ChunkDecoder {
   // `cache` may be nullptr.
   ChunkDecoder(const Source& source, Scratch& scratch, StageClock& clock, const SampleCache* cache);
 
-  // The whole chunk, which is `out.size()` bytes long.
+  // Decodes the whole chunk, which must have out.size() bytes.
   Status decode(const ChunkId& chunk, MutableBytes out);
-  // The bytes of the decoded chunk from `first_byte` on, for arrays of which parts can be had: is_plain() or
-  // decodes_parts(). Borrowed from the scratch until end_chunk().
+  // Returns `bytes` bytes of the decoded chunk, from `first_byte` on. The array must be able to give parts: is_plain()
+  // or decodes_parts(). The result is borrowed from the scratch until end_chunk().
   Result<ConstBytes> decode_part(const ChunkId& chunk, std::size_t first_byte, std::size_t bytes);
-  // The last chunk is not stored, and has the fill value.
+  // Whether the last chunk is not stored, so that it has the fill value.
   bool was_missing() const { return was_missing_; }
-  // What reading and decoding the chunk takes; fails with kNotFound where it is not stored.
+  // Measures reading and decoding the chunk. Fails with kNotFound if it is not stored.
   Result<UnitCost> measure(const ChunkId& chunk);
 
   ChunkReader& reader() { return reader_; }
   void turn_to(const SharedReads& shared);
-  // Gives the scratch back: another worker may want the memory to decode a chunk that this one waits for.
+  // Releases the scratch, because another worker may need the memory to decode a chunk that this worker waits for.
   void end_chunk();
 
  private:

@@ -43,7 +43,7 @@ ScatterCopy ChunkScatter::copy_of(const ChunkPiece& piece, const ChunkTarget& ta
   copy.swap_bytes = array.swap_bytes();
   copy.to_type = target.dtype;
   copy.coding = piece.box->coding;
-  // The position of the first element in the sample, axis by axis.
+  // The position of the first element in the sample, one number per axis.
   ArrayBox::Axes packed{};  // strides of the sample, in elements
   std::int64_t elements = 1;
   for (auto a = static_cast<std::size_t>(target.rank); a-- > 0;) {
@@ -53,7 +53,7 @@ ScatterCopy ChunkScatter::copy_of(const ChunkPiece& piece, const ChunkTarget& ta
   copy.to = target.memory;
   copy.affine = target.affine;
   copy.affine.axis = -1;
-  // A box that is taken backwards is written forwards, from its end, so that Normalize sees the axis as it is.
+  // A box with a negative stride is written forwards from its end, so that Normalize sees its axis in the usual order.
   std::int64_t rest = piece.to;
   for (std::size_t d = 0; d < strides.size(); ++d)
     if (piece.box->to_stride[d] < 0) rest += (piece.count[d] - 1) * piece.box->to_stride[d];
@@ -75,7 +75,7 @@ ScatterCopy ChunkScatter::copy_of(const ChunkPiece& piece, const ChunkTarget& ta
       from += (piece.count[d] - 1) * copy.from_stride[d];
       copy.from_stride[d] = -copy.from_stride[d];
     }
-    // An axis of the box is an axis of the sample: the one of the same stride that is not trivial.
+    // An axis of the box corresponds to the axis of the sample that has the same stride and more than one element.
     for (std::size_t a = 0; a < static_cast<std::size_t>(target.rank); ++a)
       if (packed[a] == std::abs(piece.box->to_stride[d]) && target.extent[a] > 1) {
         copy.to_stride[d] = target.stride[a];

@@ -1,5 +1,5 @@
-// Copies the pieces of a decoded chunk to where the sample wants them, in one pass that also swaps bytes, applies CF
-// scales and Normalize, flips and turns.
+// Copies the pieces of a decoded chunk to their places in the sample, in one pass that also swaps bytes, applies CF
+// scales and Normalize, and flips and rotates.
 //
 // Immutable; thread-safe. The arrays are borrowed.
 #pragma once
@@ -17,11 +17,11 @@ class ChunkScatter {
  public:
   explicit ChunkScatter(std::span<const ChunkedArrayPtr> arrays) : arrays_(arrays) {}
 
-  // `chunk` begins at byte `first_byte` of the decoded chunk. Returns the number of bytes that were written.
+  // `chunk` has the bytes of the decoded chunk from `first_byte` on. Returns the number of bytes written.
   Result<std::uint64_t> copy(const SampleBoxes& boxes, std::span<const ChunkPiece> pieces, ConstBytes chunk,
                              std::size_t first_byte) const;
 
-  // Where the whole chunk may be decoded to without a copy; empty where it would have to be copied.
+  // Returns the memory that the whole chunk may be decoded into; empty if its elements must be copied.
   MutableBytes direct_target(const SampleBoxes& boxes, std::span<const ChunkPiece> pieces) const;
 
   // The elements that a piece touches: from the first to the last byte, in the order of the chunk.
@@ -31,7 +31,7 @@ class ChunkScatter {
   Stretch stretch_of(const ChunkPiece& piece) const;
 
  private:
-  // All but where it is copied from, which is byte `from_byte` of the decoded chunk.
+  // Describes the copy of a piece, without its first source address, which is byte `from_byte` of the decoded chunk.
   ScatterCopy copy_of(const ChunkPiece& piece, const ChunkTarget& target, std::size_t& from_byte) const;
 
   const std::span<const ChunkedArrayPtr> arrays_;

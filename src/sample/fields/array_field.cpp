@@ -53,8 +53,8 @@ Status ArrayField::make(const SampleTask& task) {
   return setup_.flow.take(field_, *view);
 }
 
-// Bare elements of a shard, or a file with its header, in one call; where the header is not the usual one, the file
-// is read again and parsed.
+// Reads bare elements of a shard, or a file with its header, in one call. If the header is not the expected one, the
+// caller reads the file again and parses it.
 Result<bool> ArrayField::read_in_place(const SampleTask& task) {
   const Delivery& delivery = setup_.flow.delivery();
   const auto slot = delivery.direct_slot(field_, delivery.target());

@@ -6,9 +6,9 @@
 namespace penstock {
 namespace {
 
-constexpr int kMaxSide = 1 << 24;  // of a picture
+constexpr int kMaxSide = 1 << 24;  // width or height of an image
 
-// Nothing where the program makes no such pixels from a picture of this size: the entry is damaged.
+// Returns nullopt if the entry is damaged: the program does not make such pixels from an image of this size.
 std::optional<Program::FixedPart> part_of_entry(const Program& program, const SampleCache::Value& entry) {
   const int width = entry.head.picture_width, height = entry.head.picture_height;
   if (width < 1 || height < 1 || width > kMaxSide || height > kMaxSide) return std::nullopt;
@@ -72,7 +72,7 @@ Result<View> CachedImageField::decode_and_cache(const SampleTask& task, const Ex
     PENSTOCK_CHECK(program.run_rest(view, setup_.context));
     return view;
   }
-  // A crop may be sound where the whole picture is not, or fit where the whole does not.
+  // The whole image was not cached. If decoding it failed, a crop of it may still be undamaged, or fit into memory.
   return decode(found->bytes);
 }
 

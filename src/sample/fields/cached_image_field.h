@@ -1,4 +1,5 @@
-// An image of which decoded pixels are cached: what comes out of the first steps that are the same in every epoch.
+// An image whose decoded pixels are cached. The cached pixels are the result of the first steps, which are the same in
+// every epoch.
 #pragma once
 
 #include <memory>
@@ -21,7 +22,7 @@ class CachedImageField final : public ImageField {
 
   const CacheTier::Allocate allocate_;
   ReadAhead* ahead_ = nullptr;
-  std::shared_ptr<const void> entry_;  // keeps the pixels that the cache gave in memory
+  std::shared_ptr<const void> entry_;  // owns the pixels that the cache gave
 };
 
 }  // namespace penstock

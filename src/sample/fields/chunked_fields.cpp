@@ -27,7 +27,7 @@ void ChunkedFields::turn_to(const SharedReads& shared) {
 }
 
 void ChunkedFields::end_sample() {
-  if (own_ && own_->memory) own_.reset();  // other samples in the making want the memory
+  if (own_ && own_->memory) own_.reset();  // releases the memory for other samples in the making
 }
 
 const ArrayLayout& ChunkedFields::stored_layout(std::size_t field) const {
@@ -135,7 +135,7 @@ Status ChunkedFields::aim(std::uint64_t sample, const SampleTarget& target, cons
   return {};
 }
 
-// The transforms are run on a view of no memory to see where each element belongs.
+// Runs the transforms on a view without memory, to find out where each element belongs.
 Result<bool> ChunkedFields::aim_at_slot(std::size_t field, const SampleTarget& target, ChunkTarget& out) {
   const FieldPlan& plan = setup_.plan.fields[field];
   if (!plan.program.only_changes_view()) return false;
@@ -152,7 +152,7 @@ Result<bool> ChunkedFields::aim_at_slot(std::size_t field, const SampleTarget& t
   const View slot_view = view_of_array(slot->bytes.data(), slot->spec);
   if (plan.program.spec_of(seen) != slot->spec ||
       !can_convert(seen.affine.scale ? DType::kFloat32 : seen.dtype, slot->spec.dtype)) {
-    context.draws = draws;  // delivering it the usual way says what is wrong
+    context.draws = draws;  // the usual delivery draws again and reports the error
     return false;
   }
   out.field = static_cast<std::size_t>(plan.source_field);

@@ -14,7 +14,7 @@ class ImageField : public FieldMaker {
   Status measure(const SampleTask& task, UnitCost& cost) override;
 
  protected:
-  // The pixels after the first part of the field's program.
+  // Returns the pixels after the first part of the field's program.
   virtual Result<View> load(const SampleTask& task);
 
   const FieldPlan& field() const { return setup_.plan.fields[field_]; }

@@ -18,7 +18,7 @@ struct ViewOfValue {
     return view_of_array(reinterpret_cast<const std::byte*>(several.data()),
                          {DType::kInt64, {static_cast<std::int64_t>(several.size())}});
   }
-  View operator()(const std::string&) const { return {}; }  // texts take another way
+  View operator()(const std::string&) const { return {}; }  // texts are not delivered through views
 };
 
 }  // namespace

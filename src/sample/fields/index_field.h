@@ -15,7 +15,7 @@ class IndexField final : public FieldMaker {
  private:
   const FieldSetup setup_;
   const std::size_t field_;
-  IndexValue value_;  // of this sample: views of numbers look into it
+  IndexValue value_;  // value of this sample; views of numbers borrow from it
 };
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Reads a field and adds what that took to the cost of its sample.
+// Reads a field and adds the time and bytes that this took to the cost of its sample.
 #pragma once
 
 #include "sample/field_maker.h"

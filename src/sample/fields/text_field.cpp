@@ -6,7 +6,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kJsonCheckFactor = 16;  // bytes per byte of the text, for the names of its keys
+constexpr std::uint64_t kJsonCheckFactor = 16;  // bytes of memory per byte of text, for the names of its keys
 
 Status check_text(FieldKind kind, ConstBytes text) {
   if (kind == FieldKind::kText) return check_utf8(text);
@@ -31,7 +31,7 @@ Status TextField::make(const SampleTask& task) {
   if (plan.kind == FieldKind::kJson)
     PENSTOCK_CHECK(setup_.context.scratch.charge(found->bytes.size() * kJsonCheckFactor));
   if (auto status = check_text(plan.kind, found->bytes); !status) {
-    // Where a value is within a record is not known; where the record is, is.
+    // The offset of the record is known, but not that of the value within it.
     if (plan.form == FieldForm::kRecord) status.error().where.offset = -1;
     return setup_.origin.located(std::move(status).error());
   }

@@ -1,4 +1,4 @@
-// A field that is stored as text: captions, JSON, or bytes that are handed on as they are.
+// A field that is stored as text: captions, JSON, or bytes that are delivered unchanged.
 #pragma once
 
 #include "sample/field_maker.h"

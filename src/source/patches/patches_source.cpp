@@ -161,7 +161,7 @@ Status check_labels(const std::vector<Volume>& labels, const PatchOptions& optio
   for (const Volume& volume : labels)
     if (volume.coding)
       return fail(ErrorCode::kUnsupported,
-                  "labels with a scale_factor or add_offset are no classes; min_foreground and class_weights "
+                  "labels with a scale_factor or add_offset are not classes; min_foreground and class_weights "
                   "want integers (decode_cf=False takes them as they are stored)",
                   {volume.array->uri(), -1, -1, -1});
   return {};

@@ -71,7 +71,7 @@ Result<std::uint64_t> parse_size(std::string_view header) {
   const auto first = static_cast<unsigned char>(field[0]);
   if (first < 0x80) {
     const auto size = parse_octal(field);
-    if (!size) return fail(ErrorCode::kCorrupt, "tar header with a size that is no number");
+    if (!size) return fail(ErrorCode::kCorrupt, "tar header with a size that is not a number");
     return *size;
   }
   if ((first & 0x40) != 0) return fail(ErrorCode::kCorrupt, "tar header with a negative size");
@@ -291,7 +291,7 @@ class TarScan {
     std::uint64_t value = 0;
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (end != text.data() + text.size() || status == std::errc::invalid_argument)
-      return error(ErrorCode::kCorrupt, "PAX header with a size that is no number");
+      return error(ErrorCode::kCorrupt, "PAX header with a size that is not a number");
     if (status != std::errc{} || value > kMaxSize)
       return error(ErrorCode::kTooLarge, "PAX header with a size beyond 2^62");
     return value;

@@ -94,7 +94,7 @@ class SampleGrouper {
     const auto [known, is_new] = seen_.try_emplace(std::hash<std::string_view>()(key), out_.samples());
     if (!is_new && key_of(known->second) == key)
       return fail(ErrorCode::kCorrupt,
-                  fmt::format("sample \"{}\" begins a second time: its members do not stand together", key),
+                  fmt::format("sample \"{}\" begins a second time: its members do not follow one another", key),
                   where);
     PENSTOCK_CHECK(out_.growth.add(ShardContents::kBytesPerSample + kBytesPerSeenKey + key.size(),
                                    static_cast<std::uint64_t>(where.offset),

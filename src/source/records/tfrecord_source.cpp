@@ -166,7 +166,7 @@ class TFRecordSource final : public RecordSource {
       mappings_.push_back(std::move(mapping));
     }
     if (mappings_.empty())
-      return fail(ErrorCode::kNotFound, "the records are no tf.train.Example with features",
+      return fail(ErrorCode::kNotFound, "the records are not tf.train.Example with features",
                   {uri(), -1, -1, -1});
     std::ranges::stable_sort(mappings_, {}, [](const FieldMapping& mapping) { return mapping.info.kind; });
     for (const FieldMapping& mapping : mappings_) fields_.push_back(mapping.info);

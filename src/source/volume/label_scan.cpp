@@ -249,7 +249,7 @@ void LabelScan::work(ScratchBudget& budget, bool tells_progress) {
     ++done_;
     if (tells_progress && options_.progress && !options_.progress(done_, labels_.chunks()))
       return stop_with(
-          {ErrorCode::kStopped, "looking through the labels was stopped", {labels_.uri(), -1, -1, -1}, false});
+          {ErrorCode::kStopped, "reading the labels was stopped", {labels_.uri(), -1, -1, -1}, false});
   }
 }
 

@@ -31,7 +31,8 @@ class SetMemory {
   std::uint64_t limit_bytes_;
 };
 
-// Movable. Thread-safe once it is built.
+// Movable. While it is built, one thread may use it, or several threads that change different blocks. Afterwards it
+// does not change and is thread-safe.
 class VoxelSet {
  public:
   static constexpr std::size_t kBlockElements = 4096;

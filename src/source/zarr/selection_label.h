@@ -23,7 +23,7 @@ struct KeySpan {
   bool contains(const Key& key) const { return key >= first && reaches(key); }
 };
 
-// What a selection is about. Borrows everything, for the duration of one call of select_by_value().
+// The dimension that a selection refers to. Everything is borrowed for one call of select_by_value().
 struct SelectionContext {
   const Coordinate& coordinate;
   const std::string& dimension;

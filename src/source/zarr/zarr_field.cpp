@@ -52,7 +52,7 @@ Result<ZarrField> make_zarr_field(ZarrField field, const std::vector<Variable>& 
       const Variable& variable = variables[number];
       if (variable.is_time)
         return bad_field(
-            fmt::format("stack: {} holds times, which are no numbers beside others; leave it out",
+            fmt::format("stack: {} holds times, which cannot be stacked with numbers; leave it out",
                         variable.array.name),
             uri);
       const Shape whole = variable.shape();

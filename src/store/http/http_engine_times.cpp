@@ -1,4 +1,4 @@
-// What an HTTP store does as time passes: it notices stalls, sends hedges, and gives up.
+// The part of an HTTP store that watches the time: it notices stalls, sends hedges, and gives up.
 #ifdef PENSTOCK_WITH_CURL
 #include <fmt/format.h>
 
@@ -71,7 +71,7 @@ void HttpEngine::check_transfer(HttpTransfer& transfer, Clock::time_point now) {
   late = std::max(
       late, std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(4 * usual_seconds_)));
   const bool is_answered = request.answered == &transfer;
-  // A head that arrives byte by byte is no progress.
+  // The bytes of a head do not count as progress, because a server could send them one at a time.
   const auto silent =
       now - (is_answered ? transfer.last_progress() : transfer.answered_at().value_or(transfer.started()));
   // If bytes flowed and stopped, the connection is probably dead, rather than the server busy.

@@ -286,7 +286,7 @@ HttpTransfer::Outcome HttpTransfer::transport_failure(CURLcode code) const {
       error = ErrorCode::kNoMemory;
       break;
     case CURLE_WEIRD_SERVER_REPLY:
-    case CURLE_UNSUPPORTED_PROTOCOL:  // an answer that is no HTTP
+    case CURLE_UNSUPPORTED_PROTOCOL:  // an answer that is not HTTP
     case CURLE_BAD_CONTENT_ENCODING:
       next = Verdict::Next::kRetryBriefly;
       error = ErrorCode::kCorrupt;

@@ -1,8 +1,8 @@
-// The geometry of a run of crops, flips and at most one resize, worked out before any pixel exists.
+// The geometry of a run of crops, flips and at most one resize, computed before any pixel exists.
 //
-// Why: a crop is chosen from the header, so only its pixels are decoded; and where a resize is
-// followed by a crop (the usual evaluation pipeline), only the rows and columns that survive the
-// crop are decoded and computed. Ops change a Frame one after the other; a FramePlan is made of the result. A value.
+// Why: a crop is chosen from the header, so only its pixels are decoded. If a resize is followed by a crop (the usual
+// evaluation pipeline), only the rows and columns that survive the crop are decoded and computed. Ops change a Frame
+// one after the other, and a FramePlan is made from the result. It is a value.
 #pragma once
 
 #include "decode/image/image.h"
@@ -15,16 +15,16 @@ struct Frame {
 
   Rect source;  // the part of the current image that is used
   bool resampled = false;
-  int full_width = 0, full_height = 0;  // what the whole of `source` is resized to
-  Rect window;                          // the part of that which is wanted
+  int full_width = 0, full_height = 0;  // the size to which the whole of `source` is resized
+  Rect window;                          // the part of the resized image that is needed
   Interpolation interpolation = Interpolation::kBilinear;
   bool antialias = true;
-  bool mirror_x = false, mirror_y = false;  // the result is seen the other way round
+  bool mirror_x = false, mirror_y = false;  // the result is mirrored
 
   int width() const { return resampled ? window.width : source.width; }
   int height() const { return resampled ? window.height : source.height; }
 
-  // `rect` is within the current width and height, as seen after any flip.
+  // `rect` must be within the current width and height. Its coordinates are those after any flip.
   void crop(Rect rect) {
     if (mirror_x) rect.x = width() - rect.x - rect.width;
     if (mirror_y) rect.y = height() - rect.y - rect.height;
@@ -32,7 +32,7 @@ struct Frame {
     target = {target.x + rect.x, target.y + rect.y, rect.width, rect.height};
   }
 
-  // Returns false where a resize was planned already: the caller makes those pixels first.
+  // Returns false if a resize was planned already; the caller must compute those pixels first.
   bool resize(int new_height, int new_width, Interpolation filter, bool with_antialias) {
     if (new_width == width() && new_height == height()) return true;
     if (resampled) return false;

@@ -5,7 +5,7 @@
 namespace penstock {
 namespace {
 
-// Pixels of three bytes: cached images, and arrays of shape (H, W, 3).
+// Whether pixels have three bytes, as in cached images and in arrays of shape (H, W, 3).
 bool has_three_byte_pixels(const View& view) {
   return view.is_image && view.dtype == DType::kUInt8 && view.affine.scale == nullptr &&
          view.channels() == 3 && view.stride[1] == 3 && view.stride[2] == 1 && view.stride[0] > 0;
@@ -25,8 +25,8 @@ Status resample_once(const AxisPlan& across, const AxisPlan& down, View& view, W
   return {};
 }
 
-// Weights for pixels that were decoded at 1/scale of their size. The box keeps its exact, fractional place within
-// the smaller pixels.
+// Computes the weights for pixels that were decoded at 1/scale of their size. The box keeps its exact, fractional
+// position in the smaller image.
 void plan_scaled_axis(AxisPlan& axis, int scale, int source_begin, int source_size, int full_size, int window_begin,
                       int window_size, const Frame& frame) {
   const int first = source_begin / scale, end = (source_begin + source_size + scale - 1) / scale;
@@ -55,7 +55,7 @@ void FramePlan::assign(const Frame& frame, int scale) {
     plan_scaled_axis(columns, scale, source.x, source.width, frame.full_width, window.x, window.width, frame);
     plan_scaled_axis(rows, scale, source.y, source.height, frame.full_height, window.y, window.height, frame);
   }
-  // A flip is only another order of outputs.
+  // A flip only reverses the order of outputs.
   if (mirror_x) columns.reverse();
   if (mirror_y) rows.reverse();
 }
@@ -67,8 +67,8 @@ Status apply_frame(const FramePlan& plan, View& view, Workspace& workspace) {
     return {};
   }
   if (!has_three_byte_pixels(view)) PENSTOCK_CHECK(make_packed(view, workspace));
-  // One pass in floating point, except where a filter overshoots: there Pillow's clipping between
-  // the two directions shows at hard edges, and is done as well.
+  // Both directions are computed in one pass in floating point. The exception is a filter that overshoots: at hard
+  // edges Pillow's clipping between the two directions is visible in the result, so it is done here too.
   if (!plan.columns.overshoots || view.dtype != DType::kUInt8)
     return resample_once(plan.columns, plan.rows, view, workspace);
   PENSTOCK_CHECK(resample_once(plan.columns, plan_identity(static_cast<int>(view.height())), view, workspace));

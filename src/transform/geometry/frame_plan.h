@@ -1,8 +1,8 @@
-// What a run of crops, flips and at most one resize does to the pixels of one image: which pixels it reads, and
-// how much of each goes into each output.
+// The effect of a run of crops, flips and at most one resize on the pixels of one image: the pixels that it reads, and
+// the weight of each of them in each output.
 //
-// It is made from a Frame once all of its ops are planned. A plain value without pointers: whoever has the pixels
-// can carry it out.
+// It is made from a Frame after all ops of the run are planned. It is a plain value without pointers, so a device or
+// another process that has the pixels can apply it.
 #pragma once
 
 #include "transform/workspace.h"
@@ -13,10 +13,10 @@
 namespace penstock {
 
 struct FramePlan {
-  // The part of the image that is needed. Pixels outside it do not change the result, so a decoder leaves them out.
+  // The part of the image that is needed. Pixels outside it do not change the result, so a decoder skips them.
   Rect reads;
-  // False: the result is `reads`, mirrored as the two flags say. True: the result is resampled from `reads` by the
-  // weights below, which are mirrored already and count pixels from the first one of `reads`.
+  // If false, the result is `reads`, mirrored according to the two flags. If true, the result is resampled from `reads`
+  // with the weights below, which are mirrored already and count pixels from the first one of `reads`.
   bool resamples = false;
   bool mirror_x = false, mirror_y = false;
   AxisPlan columns, rows;
@@ -26,8 +26,8 @@ struct FramePlan {
   void assign(const Frame& frame, int scale);
 };
 
-// Replaces `view`, which shows the pixels of `plan.reads`, with the result of the plan.
-// Fails where the scratch budget is too small.
+// Replaces `view`, which shows the pixels of `plan.reads`, with the result of the plan. Fails if the scratch budget is
+// too small.
 Status apply_frame(const FramePlan& plan, View& view, Workspace& workspace);
 
 }  // namespace penstock

@@ -18,7 +18,7 @@ struct Orientation {
     swap_axes = exif >= 5;
   }
 
-  // A rectangle of the upright picture in stored pixels.
+  // Returns the rectangle of stored pixels that corresponds to one of the upright image.
   Rect to_stored(Rect upright, int stored_width, int stored_height) const {
     if (swap_axes) {
       std::swap(upright.x, upright.y);

@@ -51,7 +51,7 @@ void resample_rows(const View& input, const AxisPlan& columns, const AxisPlan& r
   std::vector<const T*> taps(static_cast<std::size_t>(rows.taps));
   std::vector<int> first(columns.first);
   for (int& x : first) x -= columns.begin;
-  // Taps past the end have no weight, but they are read and must be numbers.
+  // Taps beyond the end have weight zero, but they are read, so they must not be NaN.
   std::fill_n(row_buffer + count, columns.taps * items, 0.0f);
   for (std::size_t y = 0; y < height; ++y) {
     for (int t = 0; t < rows.taps; ++t)
@@ -120,16 +120,16 @@ void plan_axis(AxisPlan& plan, double box_begin, double box_size, int input_size
   } else {
     const double stretch = antialias ? std::max(scale, 1.0) : 1.0;
     const double radius = filter_radius(filter) * stretch;
-    const int room = std::min(static_cast<int>(std::ceil(radius)) * 2 + 1, input_size);
+    const int max_taps = std::min(static_cast<int>(std::ceil(radius)) * 2 + 1, input_size);
     plan.taps = 0;
-    plan.weights.assign(count * static_cast<std::size_t>(room), 0.0f);
-    std::vector<double> values(static_cast<std::size_t>(room));
+    plan.weights.assign(count * static_cast<std::size_t>(max_taps), 0.0f);
+    std::vector<double> values(static_cast<std::size_t>(max_taps));
     for (std::size_t i = 0; i < count; ++i) {
       const double centre =
           box_begin + (static_cast<double>(window_begin) + static_cast<double>(i) + 0.5) * scale;
       const int from = std::clamp(static_cast<int>(std::floor(centre - radius + 0.5)), 0, input_size - 1);
       const int to = std::clamp(static_cast<int>(std::floor(centre + radius + 0.5)), from + 1, input_size);
-      const int taps = std::min(to - from, room);
+      const int taps = std::min(to - from, max_taps);
       double sum = 0;
       for (int t = 0; t < taps; ++t)
         sum += values[static_cast<std::size_t>(t)] =
@@ -137,7 +137,7 @@ void plan_axis(AxisPlan& plan, double box_begin, double box_size, int input_size
       int used = 0;
       for (int t = 0; t < taps; ++t) {
         const double weight = sum != 0 ? values[static_cast<std::size_t>(t)] / sum : (t == 0);
-        plan.weights[i * static_cast<std::size_t>(room) + static_cast<std::size_t>(t)] =
+        plan.weights[i * static_cast<std::size_t>(max_taps) + static_cast<std::size_t>(t)] =
             static_cast<float>(weight);
         if (weight != 0) used = t + 1;
       }
@@ -146,7 +146,7 @@ void plan_axis(AxisPlan& plan, double box_begin, double box_size, int input_size
     }
     // Remove the unused taps: the output with the most of them decides.
     for (std::size_t i = 0; i < count; ++i)
-      std::copy_n(plan.weights.begin() + static_cast<std::ptrdiff_t>(i) * room, plan.taps,
+      std::copy_n(plan.weights.begin() + static_cast<std::ptrdiff_t>(i) * max_taps, plan.taps,
                   plan.weights.begin() + static_cast<std::ptrdiff_t>(i) * plan.taps);
     plan.weights.resize(count * static_cast<std::size_t>(plan.taps));
   }

@@ -1,4 +1,4 @@
-// Cast in the middle of a list. (At the end it costs nothing: the last copy converts.)
+// Cast in the middle of a list. At the end of a list it costs nothing, because the last copy converts.
 #include "transform/ops/op_table.h"
 #include "transform/write_slot.h"
 

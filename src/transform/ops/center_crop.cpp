@@ -1,4 +1,4 @@
-// CenterCrop: the middle of the image. A mask is cut alike.
+// CenterCrop cuts out the middle of the image. A mask is cropped in the same way.
 #include <cmath>
 
 #include "transform/ops/checks.h"

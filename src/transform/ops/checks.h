@@ -1,4 +1,4 @@
-// Checks that several transforms share, of their arguments and of the images that they get.
+// Checks of arguments and of images that several transforms share.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 
 namespace penstock {
 
-// Every size that a user gives is at least 1 and at most what an image may have.
+// Fails if a size that a user gave is less than 1 or more than an image may have.
 inline Status check_sides(const char* name, int height, int width) {
   const auto most = static_cast<int>(Limits{}.image_side);
   if (height >= 1 && width >= 1 && height <= most && width <= most) return {};

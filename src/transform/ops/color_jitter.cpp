@@ -1,5 +1,5 @@
-// ColorJitter by Pillow's arithmetic (ImageEnhance and HSV), which torchvision uses for images. It fails for a mask,
-// whose values are no colours.
+// ColorJitter with Pillow's arithmetic (ImageEnhance and HSV), which torchvision uses for images. It fails for a mask,
+// whose values are not colours.
 #include "transform/ops/color_jitter.h"
 
 #include <fmt/format.h>
@@ -114,7 +114,7 @@ class ColorJitterOp final : public PixelOp {
     PENSTOCK_CHECK(make_packed(view, workspace));
     if (view.dtype != DType::kUInt8 || view.channels() != 3)
       return fail(ErrorCode::kShapeMismatch, "ColorJitter needs uint8 images of three channels");
-    // Worked on in a copy: the decoded pixels may be needed again (a field derived from them).
+    // This works on a copy, because a derived field may need the decoded pixels too.
     const auto row = static_cast<std::size_t>(view.width()) * 4;
     const auto height = static_cast<std::size_t>(view.height());
     int buffer = -1;

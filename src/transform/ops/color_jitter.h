@@ -1,4 +1,4 @@
-// What ColorJitter draws for one image.
+// The values that ColorJitter draws for one image.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ struct ColorJitterPlan {
   float brightness = 1, contrast = 1, saturation = 1, hue = 0;  // these values change nothing
 };
 
-// Carries the plan out on `count` pixels of four bytes (R, G, B, unused), in place, by Pillow's arithmetic.
+// Applies the plan in place to `count` pixels of four bytes (R, G, B, unused), with Pillow's arithmetic.
 void jitter_pixels(const ColorJitterPlan& plan, std::uint8_t* pixels, std::size_t count);
 
 }  // namespace penstock

@@ -1,4 +1,4 @@
-// Decode: not an op, but how the program decodes. It says so wherever it is not the first transform.
+// Decode is not an op: it sets how the program decodes. It fails if it is not the first transform.
 #include "transform/ops/op_table.h"
 
 namespace penstock {

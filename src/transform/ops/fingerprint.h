@@ -8,7 +8,8 @@
 
 namespace penstock {
 
-// Entries of earlier runs are found by these values: they must not change. The first number tells ops apart.
+// These values must not change, because cache entries of earlier runs are found by them. The first number identifies
+// the op.
 inline std::uint64_t mix_fingerprint(std::uint64_t before, std::initializer_list<int> numbers) {
   for (const int number : numbers) before = mix64(before + static_cast<std::uint64_t>(number) + 1);
   return before;

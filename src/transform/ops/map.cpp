@@ -1,4 +1,4 @@
-// Map: the user's own function in the middle of the pipeline.
+// Map calls the user's own function in the middle of the pipeline.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class MapOp final : public PixelOp {
   }
 
   Status apply(View& view, const OpPlan& plan, Workspace& workspace) const override {
-    // The function sees a plain C-ordered array, with any Normalize carried out.
+    // The function gets a plain C-ordered array, to which any pending Normalize was applied.
     const DType dtype = view.affine.scale != nullptr ? DType::kFloat32 : view.dtype;
     const ArraySpec spec{dtype, view.shape_vector()};
     int buffer = -1;

@@ -1,5 +1,5 @@
-// Normalize: noted on the view, and carried out by the last copy, or before the next op that needs pixels.
-// A mask is normalized like any other value.
+// Normalize only adds a note to the view. The last copy applies it, or the next op that needs pixels. A mask is
+// normalized like any other value.
 #include "transform/ops/normalize.h"
 
 #include <fmt/format.h>

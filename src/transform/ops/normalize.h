@@ -7,7 +7,7 @@
 
 namespace penstock {
 
-// The result is value * scale[c] + bias[c] in float32, for channel c. Every executor must compute it so.
+// The result is value * scale[c] + bias[c] in float32, for channel c. Every executor must compute it in this way.
 struct NormalizeFactors {
   explicit NormalizeFactors(const Normalize& spec);
 

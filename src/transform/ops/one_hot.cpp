@@ -1,4 +1,4 @@
-// OneHot: an integer label becomes a vector of zeros and a one.
+// OneHot turns an integer label into a vector of zeros with a single one.
 #include <fmt/format.h>
 
 #include <cstring>

@@ -1,8 +1,8 @@
 // The table of transforms: one row per alternative of penstock::Transform, each defined in the transform's own file.
 //
-// make_op() checks the arguments and compiles them for a field of this kind: what a transform does to a mask is
-// decided there. It returns nullptr where the transform leaves such fields alone, and fails where the arguments make
-// no sense. A transform without a row does not compile.
+// make_op() checks the arguments and compiles them for a field of this kind. It also decides what a transform does to a
+// mask. It returns nullptr if the transform does not change such fields, and fails if the arguments are invalid. A
+// transform without a row is a compile error.
 #pragma once
 
 #include <variant>

@@ -1,4 +1,4 @@
-// Pad: a border of one value. A mask gets the same border.
+// Pad adds a border of one value. A mask gets the same border.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class PadOp final : public PixelOp {
  public:
   explicit PadOp(const Pad& spec) : spec_(spec) {}
 
-  // It is not random, but its result has more pixels than what it got, so it is made again rather than cached.
+  // Pad is not random, but its result has more pixels than its input, so the result is not cached.
   std::optional<std::uint64_t> fixed_fingerprint(std::uint64_t) const override { return std::nullopt; }
 
   Status apply(View& view, const OpPlan&, Workspace& workspace) const override {

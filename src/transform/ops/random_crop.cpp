@@ -1,4 +1,4 @@
-// RandomCrop: a random part of the image. A mask is cut alike.
+// RandomCrop cuts out a random part of the image. A mask is cropped in the same way.
 #include "transform/ops/checks.h"
 #include "transform/ops/op_table.h"
 

@@ -1,5 +1,5 @@
-// RandomErasing: a random rectangle of the image gets one value. Masks are left alone: what is erased is still there
-// to be found.
+// RandomErasing sets a random rectangle of the image to one value. It does not change masks, because the model should
+// still find what is erased.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr int kErasingTries = 10;
 
 struct RandomErasingPlan {
-  Rect erased;  // without width or height: nothing is erased
+  Rect erased;  // nothing is erased if the width or height is 0
 };
 
 template <typename T>
@@ -35,7 +35,7 @@ class RandomErasingOp final : public PixelOp {
   std::optional<std::uint64_t> fixed_fingerprint(std::uint64_t) const override { return std::nullopt; }
   bool needs_size() const override { return true; }
 
-  // torchvision's rule: ten tries for a rectangle that is smaller than the image, then the image stays as it is.
+  // torchvision's rule: ten tries for a rectangle that is smaller than the image; if all fail, nothing is erased.
   OpPlan plan(std::optional<ImageSize> size, Draws& draws) const override {
     if (!draws.chance(spec_.probability)) return OpPlan::of(RandomErasingPlan{});
     const double area = static_cast<double>(size->width) * size->height;

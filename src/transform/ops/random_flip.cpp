@@ -1,5 +1,5 @@
-// RandomHorizontalFlip and RandomVerticalFlip: pixels are computed or read in another order, none is moved.
-// A mask is flipped alike.
+// RandomHorizontalFlip and RandomVerticalFlip compute or read pixels in the opposite order and move none. A mask is
+// flipped in the same way.
 #include "transform/ops/checks.h"
 #include "transform/ops/op_table.h"
 

@@ -1,5 +1,5 @@
-// RandomFlip3D: the axes in space of a volume are seen the other way round; no element is moved. A mask is flipped
-// alike.
+// RandomFlip3D flips the spatial axes of a volume by negating strides, without moving an element. A mask is flipped in
+// the same way.
 #include <array>
 
 #include "transform/ops/checks.h"
@@ -10,7 +10,7 @@ namespace penstock {
 namespace {
 
 struct Flip3DPlan {
-  std::array<bool, 3> flips{};  // the last three axes in space, in their order
+  std::array<bool, 3> flips{};  // for the last three spatial axes, in their order
 };
 
 class Flip3DOp final : public PixelOp {

@@ -1,4 +1,5 @@
-// RandomResizedCrop: a random part of the image, resized. A mask is cut alike and resized by nearest neighbours.
+// RandomResizedCrop cuts out a random part of the image and resizes it. A mask is cropped in the same way and resized
+// by nearest neighbours.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// RandomRot90: the plane of an image is seen from another side; no pixel is moved. A mask is turned alike.
+// RandomRot90 rotates an image by exchanging and negating strides, without moving a pixel. A mask is rotated in the
+// same way.
 #include <utility>
 
 #include "transform/ops/op_table.h"
@@ -8,7 +9,7 @@ namespace penstock {
 namespace {
 
 struct Rot90Plan {
-  int quarter_turns = 0;  // against the clock
+  int quarter_turns = 0;  // counter-clockwise
 };
 
 class Rot90Op final : public PixelOp {
@@ -32,7 +33,7 @@ class Rot90Op final : public PixelOp {
       view.flip(vertical);
       view.flip(horizontal);
     }
-    if (turns % 2 == 1) {  // a quarter turn against the clock, as numpy.rot90
+    if (turns % 2 == 1) {  // a quarter turn counter-clockwise, as in numpy.rot90
       const auto v = static_cast<std::size_t>(vertical), h = static_cast<std::size_t>(horizontal);
       view.flip(horizontal);
       std::swap(view.shape[v], view.shape[h]);

@@ -1,5 +1,5 @@
-// Resize: all pixels of the image, to another size. A mask is resized by nearest neighbours, whatever was asked for,
-// because a value between two classes is a third class.
+// Resize changes the size of the whole image. A mask is always resized by nearest neighbours, because a value between
+// two classes would be a third class.
 #include <algorithm>
 
 #include "base/limits.h"
@@ -16,7 +16,8 @@ class ResizeOp final : public FrameOp {
       : spec_(spec),
         interpolation_(is_mask ? Interpolation::kNearest : spec.interpolation) {}
 
-  // The interpolation that was asked for also names the results of masks, which the kind of the field tells apart.
+  // The fingerprint of a mask contains the requested interpolation too; the kind of the field distinguishes the
+  // results.
   std::optional<std::uint64_t> fixed_fingerprint(std::uint64_t before) const override {
     return mix_fingerprint(
         before, {1, spec_.height, spec_.width, static_cast<int>(spec_.interpolation), spec_.antialias});

@@ -1,4 +1,4 @@
-// Words about the axes of a value, for transforms that flip and turn arrays.
+// Texts about the axes of a value, for error messages of transforms that flip and rotate arrays.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// ", of which axes [0] count channels or steps"; empty where all axes are in space.
+// Returns ", of which axes [0] count channels or steps"; empty if all axes are spatial.
 inline std::string describe_other_axes(const View& view) {
   if (view.is_image) return ", an image";
   std::vector<int> others;

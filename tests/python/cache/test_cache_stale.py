@@ -1,6 +1,6 @@
 """Objects that change: what an epoch, a loader or a process delivers that began after the change is new, or an error.
 
-Of files that holds for each epoch, of objects on servers for each loader.
+This holds for each epoch if files changed, and for each loader if objects on servers did.
 """
 
 import contextlib

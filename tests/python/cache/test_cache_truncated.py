@@ -42,7 +42,7 @@ def test_shared_memory(tmp_path, noisy, form, how):
         path, = [path for path in shared_files() if path not in before]
         cut(path, how)
         for reader in (one, other):
-            # Of samples that were being made then, none is delivered wrong.
+            # No sample that was being made then is delivered wrong.
             reader.tell("epoch that may fail")
             answer = reader.answer()
             assert answer["digests"] == expected[1] or "cut short" in answer["error"]

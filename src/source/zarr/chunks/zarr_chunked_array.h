@@ -1,5 +1,5 @@
 // The common part of Zarr arrays, whether a chunk is an object or part of a shard: all chunks have the same size,
-// even those that extend beyond the array, and use the same codecs. Immutable and thread-safe.
+// even those that extend beyond the array, and use the same codecs. Thread-safe; this common part is immutable.
 #pragma once
 
 #include <memory>

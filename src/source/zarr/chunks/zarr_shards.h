@@ -14,7 +14,7 @@
 
 namespace penstock {
 
-// How shards of one depth are divided into those of the next.
+// The division of the shards of one depth into those of the next.
 struct ShardLevel {
   Shape shard_shape;  // in elements, in the axis order of the array
   Shape part_shape;  // shape of the parts that the index lists: chunks, or shards of the next level

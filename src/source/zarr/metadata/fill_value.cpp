@@ -154,7 +154,7 @@ Result<FillValue> read_fill_value(const Json* value, DType dtype, int zarr_versi
       put_base64(fill.bytes.data(), size_of(dtype), value->get_ref<const std::string&>()))
     return fill;
   return bad_metadata(ErrorCode::kCorrupt,
-                      fmt::format("fill_value {} is no {}", short_text(*value), name_of(dtype)), uri);
+                      fmt::format("fill_value {} is not a valid {}", short_text(*value), name_of(dtype)), uri);
 }
 
 std::optional<double> fill_value_number(const Json* value, const FillValue& fill, DType dtype) {

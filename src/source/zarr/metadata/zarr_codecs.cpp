@@ -46,7 +46,7 @@ class CodecListReader {
     return bad_metadata(code, std::move(what), uri_);
   }
   std::unexpected<Error> misplaced(const std::string& name) const {
-    return bad(ErrorCode::kCorrupt, fmt::format("codecs: {} cannot stand where it does", name));
+    return bad(ErrorCode::kCorrupt, fmt::format("codecs: {} is not possible at this place in the list", name));
   }
 
   Status add(const NamedConfiguration& named) {
@@ -117,7 +117,7 @@ class CodecListReader {
     }
     if (axes->size() != rank_ || transpose.order.size() != rank_)
       return bad(ErrorCode::kCorrupt,
-                 fmt::format("codec transpose: order {} is no order of {} axes", short_text(*order), rank_));
+                 fmt::format("codec transpose: order {} is not a permutation of {} axes", short_text(*order), rank_));
     codecs_.codecs.push_back(std::move(transpose));
     return {};
   }
@@ -193,7 +193,7 @@ Result<ZarrCodecs> read_v2_codecs(const Json& zarray, const StoredType& type, st
   std::vector<const Json*> listed;
   if (const Json* filters = find_member(zarray, "filters"); filters != nullptr && !filters->is_null()) {
     if (!filters->is_array() || filters->size() > kMaxCodecs)
-      return bad_metadata(ErrorCode::kCorrupt, "filters is no list, or too long", uri);
+      return bad_metadata(ErrorCode::kCorrupt, "filters is not a list, or is too long", uri);
     for (const Json& filter : *filters) listed.push_back(&filter);
   }
   const Json* compressor = find_member(zarray, "compressor");

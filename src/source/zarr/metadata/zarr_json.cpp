@@ -54,7 +54,7 @@ Result<Json> parse_zarr_json(ConstBytes bytes, const std::string& uri) {
     return std::unexpected(std::move(error));
   }
   Json parsed = Json::parse(text, nullptr, false);
-  if (!parsed.is_object()) return bad_metadata(ErrorCode::kCorrupt, "Zarr metadata is no JSON object", uri);
+  if (!parsed.is_object()) return bad_metadata(ErrorCode::kCorrupt, "Zarr metadata is not a JSON object", uri);
   return parsed;
 }
 
@@ -114,7 +114,7 @@ Result<NamedConfiguration> read_named(const Json* value, std::string_view what, 
     name = find_member(*value, "name");
     if (const Json* configuration = find_member(*value, "configuration")) {
       if (!configuration->is_object())
-        return bad_metadata(ErrorCode::kCorrupt, fmt::format("{}: its configuration is no object", what),
+        return bad_metadata(ErrorCode::kCorrupt, fmt::format("{}: its configuration is not an object", what),
                             uri);
       named.configuration = *configuration;
     }

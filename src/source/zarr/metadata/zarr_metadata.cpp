@@ -91,7 +91,7 @@ constexpr std::string_view kArrayMembers[] = {
 
 Result<Json> read_attributes(const Json* attributes, const std::string& uri) {
   if (attributes == nullptr) return Json::object();
-  if (!attributes->is_object()) return bad_metadata(ErrorCode::kCorrupt, "attributes are no object", uri);
+  if (!attributes->is_object()) return bad_metadata(ErrorCode::kCorrupt, "attributes are not an object", uri);
   return *attributes;
 }
 

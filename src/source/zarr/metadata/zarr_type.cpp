@@ -71,7 +71,7 @@ Result<ZarrType> read_v2_type(const Json* dtype, const std::string& uri) {
     return bad_metadata(ErrorCode::kUnsupported,
                         fmt::format("structured dtype {} is not read: {}", short_text(*dtype), kSupportedTypes),
                         uri);
-  if (!dtype->is_string()) return bad_metadata(ErrorCode::kCorrupt, "dtype is no string", uri);
+  if (!dtype->is_string()) return bad_metadata(ErrorCode::kCorrupt, "dtype is not a string", uri);
   const std::string& text = dtype->get_ref<const std::string&>();
   if (auto type = numpy_type(text)) return *std::move(type);
   if (text.size() > 1 && text[1] == 'O')

@@ -127,8 +127,8 @@ Result<ChunkedArrayPtr> make_time_array(ChunkedArrayPtr array, const TimeCoding&
   if (calendar != Calendar::kStandard && calendar != Calendar::kProlepticGregorian)
     return fail(
         ErrorCode::kUnsupported,
-        fmt::format("times of the calendar \"{}\" are no nanoseconds since 1970; decode_cf=False gives them "
-                    "as they are stored",
+        fmt::format("times of the calendar \"{}\" cannot be stored as nanoseconds since 1970; "
+                    "decode_cf=False gives them as they are stored",
                     name_of(calendar)),
         where);
   std::uint64_t bytes = kBytesPerTime;

@@ -55,7 +55,7 @@ Result<std::optional<TimeCoding>> time_coding_of(const ZarrArray& array, std::st
     return coding;
   }
   const DType dtype = array.data->spec().dtype;
-  if (dtype == DType::kBool || dtype >= DType::kComplex64) return no_time("these are no numbers");
+  if (dtype == DType::kBool || dtype >= DType::kComplex64) return no_time("the stored values are not numbers");
   const std::string units = text_attribute(array, "units");
   if (units.empty()) return no_time("the array has no units");
   auto parsed = parse_time_units(units, text_attribute(array, "calendar"));

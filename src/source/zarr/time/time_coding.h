@@ -1,4 +1,4 @@
-// How the stored numbers of an array represent times: as a NumPy datetime64, or as numbers with CF units.
+// The representation of times by the stored numbers of an array: as a NumPy datetime64, or as numbers with CF units.
 #pragma once
 
 #include <memory>

@@ -183,7 +183,7 @@ TEST_F(HttpStoreTest, large_reads_are_split_over_connections) {
     if (call.method != "HEAD") client.pause(std::chrono::milliseconds(20));
     client.answer(call, body);
   });
-  // Of unknown size, of known size, and into several pieces of memory.
+  // The object has an unknown size, a known size, and goes into several pieces of memory.
   int rooms = 0;
   EXPECT_TRUE(read_text(store(), {server.url(), {}, 1 << 30, {}}, &rooms)->text == body);
   EXPECT_EQ(rooms, 1);
