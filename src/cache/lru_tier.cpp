@@ -35,12 +35,12 @@ class LruTier final : public CacheTier {
     return Found{{bytes->data.get(), bytes->size}, bytes, {bytes->mark, 0}};
   }
 
-  bool has(const EntryKey& key) const override {
+  bool has(const EntryKey& key) const override PENSTOCK_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return entries_.contains(key);
   }
 
-  std::optional<std::uint32_t> marked_at(const EntryKey& key) const override {
+  std::optional<std::uint32_t> marked_at(const EntryKey& key) const override PENSTOCK_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     const auto found = entries_.find(key);
     if (found == entries_.end()) return std::nullopt;
@@ -48,7 +48,7 @@ class LruTier final : public CacheTier {
   }
 
   Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Allocate&,
-                    std::uint32_t moment) override {
+                    std::uint32_t moment) override PENSTOCK_EXCLUDES(mutex_) {
     if (has(key)) return Added::kTaken;
     if (bytes > capacity_) return Added::kFull;
     auto entry = std::make_shared<Bytes>(bytes);
@@ -64,14 +64,14 @@ class LruTier final : public CacheTier {
     return Added::kYes;
   }
 
-  void withdraw(const EntryKey& key) override {
+  void withdraw(const EntryKey& key) override PENSTOCK_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (const auto found = entries_.find(key); found != entries_.end()) drop(found->second);
   }
 
   std::uint64_t free_bytes() const override { return UINT64_MAX; }  // it can always evict
 
-  TierState state() const override {
+  TierState state() const override PENSTOCK_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return {"ram", capacity_, used_, entries_.size(), 0, false};
   }
