@@ -19,7 +19,7 @@ struct FieldRun {
   FieldRun(SourcePtr source, std::vector<LayoutField> slots, const LoaderOptions& options = {},
            std::optional<CacheForm> cached = {})
       : plan(*plan_fields(std::move(source), options)),
-        batch(std::move(slots)) {
+        batch(std::move(slots), 2, 16 << 20) {
     if (cached) {
       cache = std::make_unique<SampleCache>(memory_cache(false), plan, *cached);
       cache->start_epoch(plan.source->size());

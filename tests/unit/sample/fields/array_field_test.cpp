@@ -117,7 +117,20 @@ TEST_F(ArrayFieldTest, a_file_that_grew_since_it_was_indexed_is_an_error) {
   longer.resize(longer.size() + 1);
   store->put("0", longer);
   FieldRun run(source, two_numbers);
-  EXPECT_FALSE(run.make(0));
+  const Status made = run.make(0);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::kChanged);
+}
+
+TEST_F(ArrayFieldTest, a_file_that_is_longer_or_shorter_than_its_header_says_is_an_error) {
+  const auto whole = make_npy<std::int16_t>("<i2", {2}, {1, 2});
+  for (const std::size_t size : {whole.size() - 1, whole.size() + 1}) {
+    auto other = whole;
+    other.resize(size);
+    FieldRun run(npy_files({whole, other}), two_numbers);
+    EXPECT_TRUE(run.make(0));
+    EXPECT_FALSE(run.make(1)) << size << " bytes";
+  }
 }
 
 TEST_F(ArrayFieldTest, a_file_of_another_shape_than_the_batch_has_is_an_error) {
