@@ -147,8 +147,10 @@ Status expand_wildcards(const Store& store, std::string prefix, std::string_view
       continue;
     }
     ListOptions options;
+    std::string entry_name;  // with the zero at its end that fnmatch() needs; its memory is used again
     options.wants = [&](std::string_view name, bool is_folder) {
-      return (is_folder || slashes.empty()) && matches_name(level, std::string(name));
+      entry_name = name;
+      return (is_folder || slashes.empty()) && matches_name(level, entry_name);
     };
     const auto entries = store.list(folder_of_prefix(prefix), options);
     // As in a shell, a folder that is missing or that may not be read matches nothing.

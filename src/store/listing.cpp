@@ -15,6 +15,7 @@ std::uint64_t bytes_of_entry(const FolderEntry& entry) {
 }  // namespace
 
 bool comes_before_by_key(const FolderEntry& a, const FolderEntry& b) {
+  if (!a.is_folder && !b.is_folder) return a.name < b.name;
   const std::size_t shared = std::min(a.name.size(), b.name.size());
   if (const int order = a.name.compare(0, shared, b.name, 0, shared); order != 0) return order < 0;
   const auto next = [&](const FolderEntry& entry) {
@@ -37,10 +38,12 @@ Status Listing::add(FolderEntry entry, const std::string& folder) {
 }
 
 void Listing::sort_by_name() {
-  std::ranges::sort(entries_, [](const FolderEntry& a, const FolderEntry& b) {
+  const auto comes_before = [](const FolderEntry& a, const FolderEntry& b) {
     const int order = a.name.compare(b.name);
     return order != 0 ? order < 0 : a.is_folder < b.is_folder;
-  });
+  };
+  // Where no name begins with that of a folder, the order of the keys is the same.
+  if (!std::ranges::is_sorted(entries_, comes_before)) std::ranges::sort(entries_, comes_before);
 }
 
 void Listing::sort_by_key() { std::ranges::sort(entries_, comes_before_by_key); }
