@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/memory/area.h"
+#include "base/memory/memory_block.h"
 #include "order/rank_slice.h"
 #include "penstock/source.h"
 #include "plan/chunk_id.h"
@@ -82,7 +83,7 @@ class ReadAhead {
     ~Memory();
     ReadAhead& owner;
     std::size_t size;
-    std::unique_ptr<std::byte[]> data;
+    MemoryBlock block;
   };
   struct Fetch {
     ObjectRead read;

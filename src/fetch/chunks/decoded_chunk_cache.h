@@ -57,7 +57,9 @@ struct ChunkNeed {
 class DecodedChunkCache {
  public:
   // `loan_bytes` may be used in addition until they are asked back, to hold decoded chunks but not to decode them.
-  DecodedChunkCache(std::shared_ptr<Ledger> ledger, std::uint64_t capacity_bytes, std::uint64_t loan_bytes = 0);
+  // Each chunk is a block of the allocator.
+  DecodedChunkCache(std::shared_ptr<Ledger> ledger, std::uint64_t capacity_bytes, std::uint64_t loan_bytes = 0,
+                    std::shared_ptr<Allocator> allocator = small_on_heap_allocator());
   ~DecodedChunkCache();
   DecodedChunkCache(const DecodedChunkCache&) = delete;
 
@@ -120,10 +122,9 @@ class DecodedChunkCache {
 
  private:
   struct Memory {
-    MemoryBlock block;  // of large chunks
-    std::unique_ptr<std::byte[]> heap;
-    std::size_t size = 0;
-    std::byte* data() const { return heap ? heap.get() : block.data(); }
+    MemoryBlock block;
+    std::size_t size = 0;  // that was asked for; the block may have more
+    std::byte* data() const { return block.data(); }
   };
   // Which of two chunks goes first: the one whose next use is farther off. A sample uses its chunks in their
   // order, so of two that the same sample uses next it is the last. Of those without a use, the one unused longest.
@@ -162,6 +163,7 @@ class DecodedChunkCache {
 
   const std::shared_ptr<Ledger> ledger_;
   const std::uint64_t capacity_, whole_loan_;
+  const std::shared_ptr<Allocator> allocator_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   ChunkUses uses_;
