@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/random.h"
 #include "cache/disk_tier.h"
 #include "cache/lru_tier.h"
@@ -26,13 +28,27 @@ Result<std::shared_ptr<Cache>> Cache::open(const CacheOptions& options) {
   return std::make_shared<TieredCache>(options);
 }
 
+TieredCache::TieredCache(CacheOptions options, std::vector<CacheTierPtr> tiers) : options_(std::move(options)) {
+  set_tiers(std::move(tiers));
+}
+
 Status TieredCache::prepare(const Use& use) {
   const std::lock_guard lock(mutex_);
   if (is_prepared_) return {};
   processes_ = std::max(1u, use.processes);
-  PENSTOCK_CHECK(open_tiers(use));
-  is_prepared_ = true;
+  auto tiers = open_tiers(use);
+  if (!tiers) return std::unexpected(std::move(tiers).error());
+  set_tiers(std::move(*tiers));
   return {};
+}
+
+void TieredCache::set_tiers(std::vector<CacheTierPtr> tiers) {
+  if (auto route = choose_copy(tiers)) copy_ = std::make_unique<TierCopy>(std::move(*route));
+  for (CacheTierPtr& tier : tiers) {
+    TierTraits traits = tier->traits();
+    tiers_.push_back({std::move(traits), std::move(tier)});
+  }
+  is_prepared_ = true;
 }
 
 std::uint64_t TieredCache::take_charge(std::uint32_t processes) {
@@ -45,10 +61,11 @@ void TieredCache::give_back_charge() {
   is_charged_ = false;
 }
 
-Status TieredCache::open_tiers(const Use& use) {
+Result<std::vector<CacheTierPtr>> TieredCache::open_tiers(const Use& use) const {
+  std::vector<CacheTierPtr> tiers;
   if (options_.policy == CachePolicy::kLru) {
-    tiers_.push_back(make_lru_tier(options_.ram_bytes / std::max(1u, use.processes)));
-    return {};
+    tiers.push_back(make_lru_tier(options_.ram_bytes / std::max(1u, use.processes)));
+    return tiers;
   }
   if (options_.ram_bytes > 0) {
     const std::uint64_t identity = mix64(use.identity ^ mix64(options_.ram_bytes ^ mix64(use.ram_entries)));
@@ -56,34 +73,37 @@ Status TieredCache::open_tiers(const Use& use) {
         open_ram_tier({fmt::format("{:016x}", identity), options_.ram_bytes, use.ram_entries,
                        useful_stripes(options_.ram_bytes, use.entry_bytes), use.processes, options_.warn});
     if (!ram) return std::unexpected(std::move(ram).error());
-    tiers_.push_back(std::move(*ram));
+    tiers.push_back(std::move(*ram));
   }
   if (options_.disk_bytes > 0) {
     auto disk = open_disk_tier({options_.disk_folder, options_.disk_bytes, use.disk_entries, options_.warn});
     if (disk)
-      tiers_.push_back(std::move(*disk));
+      tiers.push_back(std::move(*disk));
     else if (options_.warn)
       options_.warn(fmt::format("goes on without the cache on disk: {}", disk.error().describe()));
-    if (tiers_.size() == 2) copy_ = std::make_unique<TierCopy>(*tiers_[0], *tiers_[1]);
   }
-  return {};
+  return tiers;
 }
 
-std::optional<TieredCache::Hit> TieredCache::find(const EntryKey& key, const CacheTier::Allocate& allocate) const {
-  for (std::size_t tier = 0; tier < tiers_.size(); ++tier)
-    if (auto found = tiers_[tier]->find(key, allocate)) return Hit{tier, std::move(*found)};
+std::optional<TieredCache::Hit> TieredCache::find(const EntryKey& key, const CacheTier::Allocate& allocate,
+                                                  EntryReader reader) const {
+  for (std::size_t i = 0; i < tiers_.size(); ++i) {
+    if (!tiers_[i].serves(reader)) continue;
+    if (auto found = tiers_[i].tier->find(key, allocate)) return Hit{i, std::move(*found)};
+  }
   return std::nullopt;
 }
 
-bool TieredCache::has(const EntryKey& key) const {
-  for (const CacheTierPtr& tier : tiers_)
-    if (tier->has(key)) return true;
-  return false;
+bool TieredCache::has(const EntryKey& key, EntryReader reader) const {
+  return std::ranges::any_of(
+      tiers_, [&](const Tier& tier) { return tier.serves(reader) && tier.tier->has(key); });
 }
 
-std::optional<std::uint32_t> TieredCache::marked_at(const EntryKey& key) const {
-  for (const CacheTierPtr& tier : tiers_)
-    if (const auto moment = tier->marked_at(key)) return moment;
+std::optional<std::uint32_t> TieredCache::marked_at(const EntryKey& key, EntryReader reader) const {
+  for (const Tier& tier : tiers_) {
+    if (!tier.serves(reader)) continue;
+    if (const auto moment = tier.tier->marked_at(key)) return moment;
+  }
   return std::nullopt;
 }
 
@@ -92,15 +112,14 @@ void TieredCache::warn_of_no_version(const std::string& message) const {
 }
 
 void TieredCache::expect(const EntryKey& key) const {
-  for (const CacheTierPtr& tier : tiers_) tier->expect(key);
+  for (const Tier& tier : tiers_) tier.tier->expect(key);
 }
 
 Result<bool> TieredCache::add(const EntryKey& key, std::uint64_t bytes, const CacheTier::Fill& fill,
                               const CacheTier::Allocate& allocate, const Keeping& keeping) const {
-  for (std::size_t i = 0; i < tiers_.size(); ++i) {
-    const bool is_disk = i > 0 || options_.ram_bytes == 0;
-    if (keeping.stays_in_memory && is_disk) break;
-    const auto added = tiers_[i]->add(key, bytes, fill, allocate, keeping.moment);
+  for (const Tier& tier : tiers_) {
+    if (!tier.serves(keeping.reader) || (keeping.stays_in_memory && tier.traits.outlives_process)) continue;
+    const auto added = tier.tier->add(key, bytes, fill, allocate, keeping.moment);
     if (!added) return std::unexpected(added.error());
     if (*added != CacheTier::Added::kFull) return *added == CacheTier::Added::kYes;
   }
@@ -108,17 +127,21 @@ Result<bool> TieredCache::add(const EntryKey& key, std::uint64_t bytes, const Ca
 }
 
 void TieredCache::withdraw(const EntryKey& key) const {
-  for (const CacheTierPtr& tier : tiers_) tier->withdraw(key);
+  for (const Tier& tier : tiers_) tier.tier->withdraw(key);
 }
 
-std::uint64_t TieredCache::free_bytes() const {
+std::uint64_t TieredCache::free_bytes(EntryReader reader) const {
   std::uint64_t bytes = 0;
-  for (const CacheTierPtr& tier : tiers_) bytes += std::min(tier->free_bytes(), UINT64_MAX - bytes);
+  for (const Tier& tier : tiers_)
+    if (tier.serves(reader)) bytes += std::min(tier.tier->free_bytes(), UINT64_MAX - bytes);
   return bytes / processes_;
 }
 
 std::uint32_t TieredCache::agree(std::uint64_t on, std::uint32_t mine) const {
-  for (auto tier = tiers_.rbegin(); tier != tiers_.rend(); ++tier) mine = (*tier)->agree(on, mine);
+  // Tiers that may have a number of an earlier run are asked first. The others get to know that number.
+  for (const bool outlives_process : {true, false})
+    for (const Tier& tier : tiers_)
+      if (tier.traits.outlives_process == outlives_process) mine = tier.tier->agree(on, mine);
   return mine;
 }
 
@@ -131,14 +154,14 @@ void TieredCache::look_again() const {
 }
 
 void TieredCache::note(const std::string& words) const {
-  for (const CacheTierPtr& tier : tiers_) tier->note(words);
+  for (const Tier& tier : tiers_) tier.tier->note(words);
 }
 
 std::vector<TierState> TieredCache::tiers() const {
   const std::lock_guard lock(mutex_);
   std::vector<TierState> states;
-  for (const CacheTierPtr& tier : tiers_) states.push_back(tier->state());
-  if (copy_) states.back().copied = copy_->copied();
+  for (const Tier& tier : tiers_) states.push_back(tier.tier->state());
+  if (copy_) states[copy_->target()].copied = copy_->copied();
   return states;
 }
 

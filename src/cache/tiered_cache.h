@@ -1,6 +1,7 @@
-// The cache behind penstock/cache.h: a list of tiers. An entry goes to the first tier that has space for it.
-// Once all samples are in one of the tiers, entries in memory are copied to disk for the next run
-// (cache/tier_copy.h). Thread-safe.
+// The cache behind penstock/cache.h: a list of any number of tiers. An entry goes to the first tier that has space
+// for it. What a tier can do, its traits say (cache/tier.h); its position decides only when it is searched.
+// Once all samples are in one of the tiers, entries in memory are copied to the tier that outlives the process, for the
+// next run (cache/tier_copy.h). Thread-safe.
 #pragma once
 
 #include <mutex>
@@ -10,11 +11,12 @@
 
 namespace penstock {
 
-constexpr std::size_t kMaxTiers = 2;
-
 class TieredCache final : public Cache {
  public:
+  // prepare() makes the tiers that the options describe.
   explicit TieredCache(CacheOptions options) : options_(std::move(options)) {}
+  // With these tiers, which are searched in their order. prepare() makes no others.
+  TieredCache(CacheOptions options, std::vector<CacheTierPtr> tiers);
 
   // Describes how a loader uses the cache. The tiers are made for the first loader; later ones share them.
   struct Use {
@@ -33,23 +35,26 @@ class TieredCache final : public Cache {
     std::size_t tier = 0;
     CacheTier::Found found;
   };
-  std::optional<Hit> find(const EntryKey& key, const CacheTier::Allocate& allocate) const;
-  bool has(const EntryKey& key) const;
+  // Only in the tiers whose entries the reader can use. One that reads anywhere must check where the entry is.
+  std::optional<Hit> find(const EntryKey& key, const CacheTier::Allocate& allocate,
+                          EntryReader reader = EntryReader::kHost) const;
+  bool has(const EntryKey& key, EntryReader reader = EntryReader::kHost) const;
   // A hint that find() will be called for this key soon.
   void expect(const EntryKey& key) const;
-  // Returns the moment of the mark in the first tier that has the entry, or nothing if none has.
-  std::optional<std::uint32_t> marked_at(const EntryKey& key) const;
-  // How an entry is cached: the moment of its mark, and whether it must not go to disk.
+  // Returns the moment of the mark in the first tier that has the entry for the reader, or nothing if none has.
+  std::optional<std::uint32_t> marked_at(const EntryKey& key, EntryReader reader = EntryReader::kHost) const;
+  // How an entry is cached: the moment of its mark, whether it must not outlive the process, and who will read it.
   struct Keeping {
     std::uint32_t moment = 0;
     bool stays_in_memory = false;
+    EntryReader reader = EntryReader::kHost;
   };
   // Returns whether the entry was added. Fails only if `fill` does.
   Result<bool> add(const EntryKey& key, std::uint64_t bytes, const CacheTier::Fill& fill,
                    const CacheTier::Allocate& allocate, const Keeping& keeping) const;
   void withdraw(const EntryKey& key) const;
-  // Free space in this process's part of all tiers.
-  std::uint64_t free_bytes() const;
+  // Free space in this process's part of all tiers whose entries the reader can use.
+  std::uint64_t free_bytes(EntryReader reader = EntryReader::kHost) const;
   // Lets all users of the tiers agree on a number (not 0) for a topic. A number that the disk has recorded
   // takes precedence over one in memory.
   std::uint32_t agree(std::uint64_t on, std::uint32_t mine) const;
@@ -66,15 +71,22 @@ class TieredCache final : public Cache {
   std::vector<TierState> tiers() const override;
 
  private:
-  Status open_tiers(const Use& use);
+  struct Tier {
+    TierTraits traits;
+    CacheTierPtr tier;
+    bool serves(EntryReader reader) const { return traits.gives_host_bytes || reader == EntryReader::kAnywhere; }
+  };
+
+  Result<std::vector<CacheTierPtr>> open_tiers(const Use& use) const;
+  void set_tiers(std::vector<CacheTierPtr> tiers);
 
   const CacheOptions options_;
   mutable std::mutex mutex_;  // held while the tiers are made; afterwards the list does not change
   bool is_prepared_ = false, is_charged_ = false;
   std::uint32_t processes_ = 1;
   mutable std::atomic<bool> has_warned_ = false;
-  std::vector<CacheTierPtr> tiers_;
-  std::unique_ptr<TierCopy> copy_;  // if there are both tiers; last member, because its thread uses them
+  std::vector<Tier> tiers_;
+  std::unique_ptr<TierCopy> copy_;  // nullptr: no tier has what another one lacks; last, because its thread uses them
 };
 
 }  // namespace penstock

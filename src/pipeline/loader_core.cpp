@@ -466,6 +466,9 @@ LoaderStats LoaderCore::stats() const {
   for (const auto& record : running_) epochs.push_back(finished(*record));
   std::ranges::sort(epochs, {}, &FinishedEpoch::number);
   for (const FinishedEpoch& epoch : epochs) stats.epochs.push_back(epoch.all());
+  // Where nothing was counted yet, too, there is one number for each tier.
+  stats.cache.tiers.resize(stats.cache_tiers.size());
+  for (EpochStats& epoch : stats.epochs) epoch.cache.tiers.resize(stats.cache_tiers.size());
   stats.errors = errors_;
   stats.queue_capacity = prefetch_;
   stats.memory_budget = ledger_->budget();

@@ -28,9 +28,9 @@ Scheduler::Scheduler(const Setup& setup)
                      std::size_t bytes) { return defer(claim, index, replacement, bytes); }),
       chunk_scratch_(*ledger_, setup.chunk_share_bytes, setup.chunk_pot_bytes),
       scratch_(*ledger_, setup.scratch_share_bytes, setup.scratch_pot_bytes),
-      counters_(setup.threads),
       knobs_(limits_) {
   scratch_.chunks = &chunk_scratch_;
+  for (unsigned t = 0; t < limits_.threads; ++t) counters_.emplace_back(setup.cache_tiers);
   pool_->on_return([this] { wake_workers(); });
   room_->on_return([this] { wake_workers(); });
   for (unsigned t = 0; t < limits_.threads; ++t) pool_threads_.emplace_back([this, t] { work(t); });

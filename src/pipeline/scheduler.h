@@ -13,6 +13,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -54,6 +55,7 @@ class Scheduler {
     std::uint64_t scratch_share_bytes = 0, scratch_pot_bytes = 0;
     std::uint64_t chunk_share_bytes = 0, chunk_pot_bytes = 0;
     std::uint64_t in_flight_bytes = 0;  // for samples that are finished elsewhere
+    std::size_t cache_tiers = 0;        // whose hits workers count
     unsigned threads = 1;
     std::uint64_t prefetch = 1;
     BatchPolicy policy;
@@ -132,7 +134,7 @@ class Scheduler {
   const std::shared_ptr<Area> in_flight_;
   const ClaimRunner runner_;
   ScratchBudget chunk_scratch_, scratch_;
-  std::vector<WorkerCounters> counters_;
+  std::deque<WorkerCounters> counters_;  // one for each worker
 
   mutable std::mutex mutex_;
   std::condition_variable work_there_, deferred_done_;

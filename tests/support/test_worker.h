@@ -17,7 +17,8 @@ struct TestWorker {
   std::shared_ptr<Ledger> ledger = std::make_shared<Ledger>(4 * kMemory);
   ScratchBudget budget{*ledger, kMemory, 0};
   Scratch scratch{budget};
-  WorkerCounters counters;
+  static constexpr std::size_t kCacheTiers = 3;  // as many as any test has
+  WorkerCounters counters{kCacheTiers};
   StageClock clock{counters};
   Context context{scratch, clock};
   ReadOrigin origin;
