@@ -78,11 +78,14 @@ struct CacheStats {
     std::uint64_t hits = 0, bytes = 0;  // bytes: size of the entries that were hit
     double seconds_saved = 0;           // thread time of making the entries, minus that of the lookups
   };
-  static constexpr std::size_t kTiers = 2;
-  std::array<Tier, kTiers> tiers{};
+  std::vector<Tier> tiers;  // in the order of Cache::tiers()
   std::uint64_t misses = 0;
 
-  std::uint64_t hits() const { return tiers[0].hits + tiers[1].hits; }
+  std::uint64_t hits() const {
+    std::uint64_t sum = 0;
+    for (const Tier& tier : tiers) sum += tier.hits;
+    return sum;
+  }
   double hit_ratio() const {
     const std::uint64_t all = hits() + misses;
     return all > 0 ? static_cast<double>(hits()) / static_cast<double>(all) : 0;

@@ -15,9 +15,10 @@ StageStats StageCounters::read() const {
 
 CacheStats CacheCounters::read() const {
   CacheStats stats;
-  for (std::size_t i = 0; i < tiers.size(); ++i)
-    stats.tiers[i] = {tiers[i].hits.get(), tiers[i].bytes.get(),
-                      static_cast<double>(tiers[i].saved_nanoseconds.get()) * 1e-9};
+  stats.tiers.reserve(tiers.size());
+  for (const Tier& tier : tiers)
+    stats.tiers.push_back(
+        {tier.hits.get(), tier.bytes.get(), static_cast<double>(tier.saved_nanoseconds.get()) * 1e-9});
   stats.misses = misses.get();
   return stats;
 }
@@ -40,7 +41,8 @@ void combine_numbers(WorkerStats& a, const WorkerStats& b, Combine combine) {
     combine(a.stages[i].bytes, b.stages[i].bytes);
     combine(a.stages[i].wait_seconds, b.stages[i].wait_seconds);
   }
-  for (std::size_t i = 0; i < CacheStats::kTiers; ++i) {
+  if (a.cache.tiers.size() < b.cache.tiers.size()) a.cache.tiers.resize(b.cache.tiers.size());
+  for (std::size_t i = 0; i < b.cache.tiers.size(); ++i) {
     combine(a.cache.tiers[i].hits, b.cache.tiers[i].hits);
     combine(a.cache.tiers[i].bytes, b.cache.tiers[i].bytes);
     combine(a.cache.tiers[i].seconds_saved, b.cache.tiers[i].seconds_saved);

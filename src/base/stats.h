@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <vector>
 
 #include "penstock/stats.h"
 
@@ -32,10 +33,13 @@ struct StageCounters {
 };
 
 struct CacheCounters {
-  struct Tier {
+  explicit CacheCounters(std::size_t cache_tiers) : tiers(cache_tiers) {}
+
+  // On a cache line of its own, because every worker writes its own counters.
+  struct alignas(64) Tier {
     Counter hits, bytes, saved_nanoseconds;
   };
-  std::array<Tier, CacheStats::kTiers> tiers;
+  std::vector<Tier> tiers;  // in the order of Cache::tiers(); their number does not change
   Counter misses;
   CacheStats read() const;
 };
@@ -46,12 +50,15 @@ struct WorkerStats {
 };
 
 struct alignas(64) WorkerCounters {
+  // `cache_tiers`: how many tiers the cache has, if the worker has one.
+  explicit WorkerCounters(std::size_t cache_tiers = 0) : cache(cache_tiers) {}
+
   std::array<StageCounters, kStages> stages;
   CacheCounters cache;
   WorkerStats read() const;
 };
 
-// Add and subtract each number, for totals and for the share of one epoch.
+// Add and subtract each number, for totals and for the share of one epoch. Tiers that one side lacks count as 0.
 WorkerStats& operator+=(WorkerStats& a, const WorkerStats& b);
 WorkerStats operator-(WorkerStats a, const WorkerStats& b);
 

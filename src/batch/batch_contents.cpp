@@ -25,7 +25,7 @@ Shape enclosing_shape(const std::vector<Part>& parts, const std::vector<bool>& l
 std::uint64_t bytes_of(const std::vector<Part>& parts) {
   std::uint64_t sum = 0;
   for (const Part& part : parts)
-    if (part.data) sum += part.spec.bytes() + kBytesPerPart;
+    if (part.memory.size() > 0) sum += part.spec.bytes() + kBytesPerPart;
   return sum;
 }
 
@@ -92,17 +92,18 @@ VariableMemory::Answer pad_parts(const SlotLayout& layout, BatchContents& conten
     const std::uint64_t bytes = std::max<std::uint64_t>(*product, 1);
     if (const auto answer = memory.take(contents.variable, bytes); answer != VariableMemory::Answer::kYes)
       return answer;
-    MemoryBlock block = MemoryBlock::allocate(bytes);
+    MemoryBlock block = MemoryBlock::allocate(bytes, memory.of_arrays());
     if (block.size() == 0) {
       memory.give_back(contents.variable, bytes);
       return VariableMemory::Answer::kNever;
     }
-    std::byte* at = block.data();  // the kernel has filled it with zeros
+    std::byte* at = block.data();
+    const bool is_filled = pad_value == 0 && memory.of_arrays()->gives_zeros();
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (!left_out.empty() && left_out[i]) continue;
-      const View from = view_of_array(parts[i].data.get(), parts[i].spec);
+      const View from = view_of_array(parts[i].memory.data(), parts[i].spec);
       View to = view_of_array(at, each);
-      if (pad_value != 0 && parts[i].spec.shape != shape) fill_with(pad_value, at, each);
+      if (!is_filled && parts[i].spec.shape != shape) fill_with(pad_value, at, each);
       to.shape = from.shape;
       copy_view(from, at, to);
       at += each.bytes();

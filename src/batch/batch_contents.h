@@ -15,7 +15,7 @@ constexpr std::uint64_t kBytesPerPart = 128;  // overhead of a Part in addition 
 
 struct Part {
   ArraySpec spec;
-  std::unique_ptr<std::byte[]> data;
+  MemoryBlock memory;  // never empty where there is a value, even one without elements
 };
 
 struct BatchContents {

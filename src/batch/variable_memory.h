@@ -14,6 +14,7 @@
 #include <string>
 
 #include "base/guarded.h"
+#include "base/memory/allocator.h"
 #include "base/memory/ledger.h"
 
 namespace penstock {
@@ -29,9 +30,18 @@ struct VariableShare {
 
 class VariableMemory : public std::enable_shared_from_this<VariableMemory> {
  public:
-  VariableMemory(std::shared_ptr<Ledger> ledger, std::uint64_t area_bytes)
+  // Values that wait for their batch, or are delivered one by one, are blocks of `of_parts`; a padded batch is a block
+  // of `of_arrays`.
+  VariableMemory(std::shared_ptr<Ledger> ledger, std::uint64_t area_bytes,
+                 std::shared_ptr<Allocator> of_parts = heap_allocator(),
+                 std::shared_ptr<Allocator> of_arrays = page_allocator())
       : ledger_(std::move(ledger)),
-        half_bytes_(area_bytes / 2) {}
+        half_bytes_(area_bytes / 2),
+        of_parts_(std::move(of_parts)),
+        of_arrays_(std::move(of_arrays)) {}
+
+  const std::shared_ptr<Allocator>& of_parts() const { return of_parts_; }
+  const std::shared_ptr<Allocator>& of_arrays() const { return of_arrays_; }
 
   enum class Answer : std::uint8_t {
     kYes,
@@ -67,6 +77,7 @@ class VariableMemory : public std::enable_shared_from_this<VariableMemory> {
 
   const std::shared_ptr<Ledger> ledger_;
   const std::uint64_t half_bytes_;
+  const std::shared_ptr<Allocator> of_parts_, of_arrays_;
   mutable VariableMutex mutex_;
   std::uint64_t next_ PENSTOCK_GUARDED_BY(mutex_) = 0, behind_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   std::uint64_t lent_ PENSTOCK_GUARDED_BY(mutex_) = 0;

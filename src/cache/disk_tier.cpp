@@ -10,17 +10,16 @@
 #include <cstring>
 
 #include "base/crc32c.h"
-#include "base/memory/memory_block.h"
 #include "base/stats.h"
 #include "cache/shared/contents_file.h"
 #include "cache/disk_folder.h"
+#include "cache/entry_marks.h"
 #include "cache/shared/entry_table.h"
 #include "cache/shared/lock_warning.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::size_t kMarkBytes = 8;
 constexpr double kMemoryRate = 2e9;  // bytes per second: a slower read came from the disk, not from the page cache
 constexpr int kExpected = 256;       // how many entries are announced to the kernel after such a read
 
@@ -62,9 +61,9 @@ class DiskTier final : public CacheTier {
       : options_(options),
         folder_(std::move(folder)),
         table_(folder_.index->bytes(), {.reuses_space = true}),
-        marks_(MemoryBlock::allocate(table_.slots() * kMarkBytes)) {}
+        marks_(table_.slots()) {}
 
-  bool has_memory() const { return marks_.size() >= table_.slots() * kMarkBytes; }
+  bool has_memory() const { return marks_.has_memory(); }
 
   std::optional<Found> find(const EntryKey& key, const Allocate& allocate) override {
     // Two attempts: another process may have withdrawn and rewritten the entry during the first read.
@@ -83,10 +82,14 @@ class DiskTier final : public CacheTier {
       if (seconds_between(began, Clock::now()) > static_cast<double>(memory.size()) / kMemoryRate)
         to_expect_.store(kExpected, std::memory_order_relaxed);
       if (is_read && is_entry(key, memory, location->crc)) 
-        return Found{memory, nullptr, mark_of(*location)};
+        return Found{memory, nullptr, marks_.at(*location)};
     }
     if (table_.withdraw(key)) damaged_.fetch_add(1, std::memory_order_relaxed);
     return std::nullopt;
+  }
+
+  TierTraits traits() const override {
+    return {.name = "disk", .place = TierPlace::kDisk, .outlives_process = true};
   }
 
   bool has(const EntryKey& key) const override { return table_.find(key).has_value(); }
@@ -94,7 +97,7 @@ class DiskTier final : public CacheTier {
   std::optional<std::uint32_t> marked_at(const EntryKey& key) const override {
     const auto location = table_.find(key);
     if (!location) return std::nullopt;
-    return mark_of(*location).moment();
+    return marks_.at(*location).moment();
   }
 
   // Lets the kernel read the entry ahead, because single reads one after another are slow on a disk. The call
@@ -137,7 +140,7 @@ class DiskTier final : public CacheTier {
 
   TierState state() const override {
     const std::uint64_t index = folder_.index->bytes().size();
-    return {"disk",
+    return {traits().name,
             index + table_.capacity_bytes(),
             index + table_.used_bytes(),
             table_.entries(),
@@ -170,7 +173,7 @@ class DiskTier final : public CacheTier {
       stop_writing(refused);
       return Added::kFull;
     }
-    EntryMark(mark_word(claim.slot), table_.publish(claim, crc32c(entry))).set(moment);
+    marks_.at(claim.slot, table_.publish(claim, crc32c(entry))).set(moment);
     return Added::kYes;
   }
 
@@ -183,16 +186,10 @@ class DiskTier final : public CacheTier {
                     options_.folder));
   }
 
-  std::atomic<std::uint64_t>& mark_word(std::uint64_t slot) const {
-    static_assert(sizeof(std::atomic<std::uint64_t>) == kMarkBytes);
-    return *reinterpret_cast<std::atomic<std::uint64_t>*>(marks_.data() + slot * kMarkBytes);
-  }
-  EntryMark mark_of(const EntryLocation& location) const { return {mark_word(location.slot), location.state}; }
-
   const DiskTierOptions options_;
   const DiskFolder folder_;
   EntryTable table_;
-  const MemoryBlock marks_;  // one per slot; only pages that were touched take memory
+  const EntryMarks marks_;
   mutable std::atomic<int> to_expect_ = kExpected;
   std::atomic<std::uint64_t> damaged_ = 0;
   std::atomic<bool> cannot_write_ = false;

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/guarded.h"
+#include "base/memory/memory_block.h"
 #include "base/random.h"
 
 namespace penstock {
@@ -14,17 +15,23 @@ struct KeyHash {
 };
 
 struct Bytes {
-  explicit Bytes(std::uint64_t size_)
+  Bytes(std::uint64_t size_, const std::shared_ptr<Allocator>& allocator)
       : size(size_),
-        data(std::make_unique_for_overwrite<std::byte[]>(size_)) {}
-  std::uint64_t size;
-  std::unique_ptr<std::byte[]> data;
+        block(MemoryBlock::allocate(size_, allocator)) {}
+  MutableBytes bytes() const { return {block.data(), size}; }
+
+  const std::uint64_t size;
+  const MemoryBlock block;
   std::atomic<std::uint64_t> mark{0};
 };
 
 class LruTier final : public CacheTier {
  public:
-  explicit LruTier(std::uint64_t capacity_bytes) : capacity_(capacity_bytes) {}
+  LruTier(std::uint64_t capacity_bytes, std::shared_ptr<Allocator> allocator)
+      : capacity_(capacity_bytes),
+        allocator_(std::move(allocator)) {}
+
+  TierTraits traits() const override { return {.name = "ram"}; }
 
   std::optional<Found> find(const EntryKey& key, const Allocate&) override PENSTOCK_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
@@ -32,7 +39,7 @@ class LruTier final : public CacheTier {
     if (found == entries_.end()) return std::nullopt;
     by_use_.splice(by_use_.begin(), by_use_, found->second);
     const std::shared_ptr<Bytes>& bytes = found->second->bytes;
-    return Found{{bytes->data.get(), bytes->size}, bytes, {bytes->mark, 0}};
+    return Found{bytes->bytes(), bytes, {bytes->mark, 0}};
   }
 
   bool has(const EntryKey& key) const override PENSTOCK_EXCLUDES(mutex_) {
@@ -51,8 +58,9 @@ class LruTier final : public CacheTier {
                     std::uint32_t moment) override PENSTOCK_EXCLUDES(mutex_) {
     if (has(key)) return Added::kTaken;
     if (bytes > capacity_) return Added::kFull;
-    auto entry = std::make_shared<Bytes>(bytes);
-    if (auto filled = fill({entry->data.get(), bytes}); !filled)
+    auto entry = std::make_shared<Bytes>(bytes, allocator_);
+    if (entry->block.size() < bytes) return Added::kFull;
+    if (auto filled = fill(entry->bytes()); !filled)
       return std::unexpected(std::move(filled).error());
     EntryMark(entry->mark, 0).set(moment);
     const MutexLock lock(mutex_);
@@ -73,7 +81,7 @@ class LruTier final : public CacheTier {
 
   TierState state() const override PENSTOCK_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    return {"ram", capacity_, used_, entries_.size(), 0, false};
+    return {traits().name, capacity_, used_, entries_.size(), 0, false};
   }
 
  private:
@@ -89,6 +97,7 @@ class LruTier final : public CacheTier {
   }
 
   const std::uint64_t capacity_;
+  const std::shared_ptr<Allocator> allocator_;
   mutable Mutex mutex_;
   std::list<Entry> by_use_ PENSTOCK_GUARDED_BY(mutex_);  // most recently used first
   std::unordered_map<EntryKey, std::list<Entry>::iterator, KeyHash> entries_ PENSTOCK_GUARDED_BY(mutex_);
@@ -97,6 +106,8 @@ class LruTier final : public CacheTier {
 
 }  // namespace
 
-CacheTierPtr make_lru_tier(std::uint64_t capacity_bytes) { return std::make_unique<LruTier>(capacity_bytes); }
+CacheTierPtr make_lru_tier(std::uint64_t capacity_bytes, std::shared_ptr<Allocator> allocator) {
+  return std::make_unique<LruTier>(capacity_bytes, std::move(allocator));
+}
 
 }  // namespace penstock

@@ -2,10 +2,13 @@
 // with the tier that never evicts.
 #pragma once
 
+#include "base/memory/allocator.h"
 #include "cache/tier.h"
 
 namespace penstock {
 
-CacheTierPtr make_lru_tier(std::uint64_t capacity_bytes);
+// Each entry is a block of the allocator.
+CacheTierPtr make_lru_tier(std::uint64_t capacity_bytes,
+                           std::shared_ptr<Allocator> allocator = heap_allocator());
 
 }  // namespace penstock

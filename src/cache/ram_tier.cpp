@@ -15,6 +15,7 @@
 #include "base/checked_math.h"
 #include "base/machine.h"
 #include "base/memory/memory_block.h"
+#include "cache/entry_marks.h"
 #include "cache/shared/entry_table.h"
 #include "cache/shared/lock_warning.h"
 #include "cache/shared/shared_file.h"
@@ -49,7 +50,7 @@ struct Stripe {
         memory(file ? file->bytes() : MutableBytes(block.data(), block.size())),
         table(memory.first(table_bytes), {false, kSlabBytes}),
         area(memory.subspan(table_bytes)),
-        marks(std::make_unique<std::atomic<std::uint64_t>[]>(table.slots())) {}
+        marks(table.slots()) {}
 
   std::uint64_t free_bytes() const {
     return table.capacity_bytes() - std::min(table.capacity_bytes(), table.used_bytes());
@@ -62,7 +63,7 @@ struct Stripe {
   const MutableBytes memory;
   EntryTable table;
   const MutableBytes area;
-  const std::unique_ptr<std::atomic<std::uint64_t>[]> marks;
+  const EntryMarks marks;
 };
 
 using Stripes = std::vector<std::unique_ptr<Stripe>>;
@@ -72,12 +73,14 @@ class RamTier final : public CacheTier {
  public:
   RamTier(Stripes stripes, Warn warn) : stripes_(std::move(stripes)), warn_(std::move(warn)) {}
 
+  TierTraits traits() const override { return {.name = "ram"}; }
+
   std::optional<Found> find(const EntryKey& key, const Allocate&) override {
     for (std::size_t turn = 0; turn < stripes_.size(); ++turn) {
       const Stripe& stripe = stripe_of(key, turn);
       if (const auto location = stripe.table.find(key); location && !stripe.is_lost())
         return Found{stripe.area.subspan(location->offset, location->length), nullptr,
-                     {stripe.marks[location->slot], location->state}};
+                     stripe.marks.at(*location)};
     }
     return std::nullopt;
   }
@@ -86,7 +89,7 @@ class RamTier final : public CacheTier {
     for (std::size_t turn = 0; turn < stripes_.size(); ++turn) {
       const Stripe& stripe = stripe_of(key, turn);
       if (const auto location = stripe.table.find(key))
-        return EntryMark(stripe.marks[location->slot], location->state).moment();
+        return stripe.marks.at(*location).moment();
     }
     return std::nullopt;
   }
@@ -114,7 +117,7 @@ class RamTier final : public CacheTier {
         if (written) return Added::kFull;
         return std::unexpected(written.error());
       }
-      EntryMark(stripe.marks[claim->slot], stripe.table.publish(*claim, 0)).set(moment);
+      stripe.marks.at(claim->slot, stripe.table.publish(*claim, 0)).set(moment);
       return Added::kYes;
     }
     return Added::kFull;
@@ -149,7 +152,7 @@ class RamTier final : public CacheTier {
   }
 
   TierState state() const override {
-    TierState all{"ram", 0, 0, 0, 0, stripes_.front()->file != nullptr};
+    TierState all{traits().name, 0, 0, 0, 0, stripes_.front()->file != nullptr};
     for (const auto& stripe : stripes_) {
       all.capacity_bytes += stripe->memory.size();
       all.used_bytes += stripe->used_bytes();
@@ -219,6 +222,10 @@ Status too_small(std::uint64_t capacity) {
   return fail(ErrorCode::kInvalidArgument, fmt::format("a cache of {} bytes is too small: it needs at least 1 MiB", capacity));
 }
 
+Status no_memory(std::uint64_t capacity) {
+  return fail(ErrorCode::kNoMemory, fmt::format("no memory for a cache of {} MiB", capacity / kMiB));
+}
+
 Result<CacheTierPtr> open_private(const RamTierOptions& options, const std::string& why) {
   const std::uint64_t capacity = options.capacity_bytes / std::max(1u, options.processes);
   if (options.warn)
@@ -227,11 +234,12 @@ Result<CacheTierPtr> open_private(const RamTierOptions& options, const std::stri
   if (capacity < kMiB) return std::unexpected(too_small(capacity).error());
   MemoryBlock block = MemoryBlock::allocate(capacity);
   if (block.size() < capacity)
-    return fail(ErrorCode::kNoMemory, fmt::format("no memory for a cache of {} MiB", capacity / kMiB));
+    return std::unexpected(no_memory(capacity).error());
   const std::uint64_t table = table_bytes(capacity, options.expected_entries);
   EntryTable::format({block.data(), table}, capacity - table);
   Stripes stripes;
   stripes.push_back(std::make_unique<Stripe>(nullptr, std::move(block), table));
+  if (!stripes.front()->marks.has_memory()) return std::unexpected(no_memory(capacity).error());
   return std::make_unique<RamTier>(std::move(stripes), options.warn);
 }
 
@@ -249,7 +257,9 @@ Result<std::unique_ptr<Stripe>> attach_stripe(const std::string& path, std::uint
     return fail(ErrorCode::kChanged, "is not a cache file of this version", {path, -1, -1, -1});
   if (EntryTable(memory, {}).machine() != this_machine())
     return fail(ErrorCode::kChanged, "belongs to another container", {path, -1, -1, -1});
-  return std::make_unique<Stripe>(std::move(*file), MemoryBlock(), table);
+  auto stripe = std::make_unique<Stripe>(std::move(*file), MemoryBlock(), table);
+  if (!stripe->marks.has_memory()) return std::unexpected(no_memory(capacity).error());
+  return stripe;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// One tier of the cache: memory, or a folder on disk. A tier never evicts (except the LRU tier): it keeps the
-// entries that it has and refuses new ones once it is full.
+// One tier of the cache: memory, a folder on disk, or the memory of a device. A tier never evicts (except the LRU
+// tier): it keeps the entries that it has and refuses new ones once it is full. Any number of tiers make a cache
+// (tiered_cache.h), which asks their traits what each of them can do.
 //
 // An entry is an EntryHead followed by bytes; the tier does not interpret them. Thread-safe.
 #pragma once
@@ -13,6 +14,7 @@
 #include "base/bytes.h"
 #include "cache/shared/entry.h"
 #include "penstock/cache.h"
+#include "penstock/device.h"
 #include "penstock/result.h"
 
 namespace penstock {
@@ -38,9 +40,30 @@ class EntryMark {
   std::uint32_t state_;
 };
 
+enum class TierPlace : std::uint8_t { kMemory, kDisk, kDevice };
+
+// What a tier is. A value that never changes.
+struct TierTraits {
+  std::string name;  // as stats() shows it: "ram", "disk"
+  TierPlace place = TierPlace::kMemory;
+  // The entries are there for the next run, too.
+  bool outlives_process = false;
+  // find() returns bytes that the processor can read. Where it does not, only code that runs on the device of the
+  // entry can use it.
+  bool gives_host_bytes = true;
+};
+
+// Where the code that wants an entry can read it.
+enum class EntryReader : std::uint8_t {
+  kHost,      // in host memory alone
+  kAnywhere,  // on a device, too: it looks at Found::device
+};
+
 class CacheTier {
  public:
   virtual ~CacheTier() = default;
+
+  virtual TierTraits traits() const = 0;
 
   // Returns memory for an entry that the caller needs in memory of its own: one that is read from disk, or
   // one that is made before the tier copies it.
@@ -50,6 +73,11 @@ class CacheTier {
     ConstBytes bytes;                  // the whole entry, its head included
     std::shared_ptr<const void> held;  // keeps `bytes` alive; nullptr: they live as long as the tier
     EntryMark mark;
+    // Whose memory `bytes` lie in. On any device but the host, `bytes` is an address there, which only that device
+    // can read: check is_on_host() before you do.
+    Device device{};
+
+    bool is_on_host() const { return device.kind == DeviceKind::kCpu; }
   };
   // Returns nothing if the tier does not have the entry, or if its bytes are damaged.
   virtual std::optional<Found> find(const EntryKey& key, const Allocate& allocate) = 0;
@@ -65,13 +93,13 @@ class CacheTier {
     kFull,   // no space here; the next tier may have some
     kTaken,  // the entry exists already, or another thread or process is writing it
   };
-  // Adds an entry of `bytes` bytes. If the tier has space, it calls `fill`, which writes the entry; if `fill`
-  // fails, add() returns its error, and the space stays reserved for the next attempt. `moment` becomes the
+  // Adds an entry of `bytes` bytes. If the tier has space, it calls `fill`, which writes the entry to host memory; if
+  // `fill` fails, add() returns its error, and the space stays reserved for the next attempt. `moment` becomes the
   // moment of the mark.
   using Fill = std::function<Status(MutableBytes)>;
   virtual Result<Added> add(const EntryKey& key, std::uint64_t bytes, const Fill& fill, const Allocate& allocate,
                             std::uint32_t moment = 0) = 0;
-  // Adds a whole entry, its head included, that another tier has.
+  // Adds a whole entry, its head included, that another tier has in host memory.
   virtual Added copy(const EntryKey&, ConstBytes) { return Added::kFull; }
   // Enumerates the entries: each of the slots() slots holds at most one, whose key key_at(slot) returns.
   virtual std::uint64_t slots() const { return 0; }

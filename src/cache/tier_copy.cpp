@@ -29,19 +29,18 @@ void become_background() {
 }  // namespace
 
 struct TierCopy::Shared {
-  Shared(CacheTier& memory_, CacheTier& disk_) : memory(memory_), disk(disk_) {}
+  explicit Shared(CopyRoute route_) : route(std::move(route_)) {}
 
   void run(const std::stop_token& stop) PENSTOCK_EXCLUDES(mutex);
   using Wanted = std::vector<std::shared_ptr<WantedEntries>>;
   WantedEntries::State look_at(const Wanted& all, const std::stop_token& stop) PENSTOCK_EXCLUDES(mutex);
-  void copy_entries(std::uint64_t request, const std::stop_token& stop);
+  void copy_entries(CacheTier& memory, std::uint64_t request, const std::stop_token& stop);
   void ask() PENSTOCK_REQUIRES(mutex) {
     ++requests;
     changed.notify_all();
   }
 
-  CacheTier& memory;
-  CacheTier& disk;
+  const CopyRoute route;
   std::atomic<std::uint64_t> copied{0};
   Mutex mutex;
   ConditionVariable changed;
@@ -53,7 +52,9 @@ struct TierCopy::Shared {
 
 // Returns kAllIn if the entries of at least one loader are in, and no loader will add more.
 WantedEntries::State TierCopy::Shared::look_at(const Wanted& all, const std::stop_token& stop) {
-  const auto has = [this](const EntryKey& key) { return memory.has(key) || disk.has(key); };
+  const auto has = [this](const EntryKey& key) {
+    return std::ranges::any_of(route.all, [&](const CacheTier* tier) { return tier->has(key); });
+  };
   auto result = WantedEntries::State::kGivenUp;
   for (const auto& entries : all) {
     const WantedEntries::State state = entries->look(has, stop);
@@ -68,7 +69,8 @@ WantedEntries::State TierCopy::Shared::look_at(const Wanted& all, const std::sto
 
 // Copies until all entries are on disk, the disk is full, or there is a new request: a new loader may need
 // the space.
-void TierCopy::Shared::copy_entries(std::uint64_t request, const std::stop_token& stop) {
+void TierCopy::Shared::copy_entries(CacheTier& memory, std::uint64_t request, const std::stop_token& stop) {
+  CacheTier& disk = *route.all[route.to];
   const CacheTier::Allocate none = [](std::size_t) -> Result<MutableBytes> {
     return fail(ErrorCode::kNoMemory, "an entry in memory needs no memory of the caller");
   };
@@ -77,7 +79,7 @@ void TierCopy::Shared::copy_entries(std::uint64_t request, const std::stop_token
     const auto key = memory.key_at(slot);
     if (!key || disk.has(*key)) continue;
     const auto entry = memory.find(*key, none);
-    if (!entry || entry->bytes.size() < sizeof(EntryHead)) continue;
+    if (!entry || !entry->is_on_host() || entry->bytes.size() < sizeof(EntryHead)) continue;
     EntryHead head;
     std::memcpy(&head, entry->bytes.data(), sizeof head);
     if (head.stays_in_memory != 0) continue;
@@ -99,7 +101,8 @@ void TierCopy::Shared::run(const std::stop_token& stop) {
     const Wanted all = wanted;
     lock.unlock();
     const WantedEntries::State state = look_at(all, stop);
-    if (state == WantedEntries::State::kAllIn) copy_entries(request, stop);
+    if (state == WantedEntries::State::kAllIn)
+      for (CacheTier* const memory : route.from) copy_entries(*memory, request, stop);
     lock.lock();
     if (state != WantedEntries::State::kNotYet) {
       handled = request;
@@ -111,8 +114,24 @@ void TierCopy::Shared::run(const std::stop_token& stop) {
   }
 }
 
-TierCopy::TierCopy(CacheTier& memory, CacheTier& disk)
-    : shared_(std::make_unique<Shared>(memory, disk)),
+std::optional<CopyRoute> choose_copy(std::span<const CacheTierPtr> tiers) {
+  CopyRoute route;
+  std::optional<std::size_t> to;
+  for (std::size_t i = 0; i < tiers.size(); ++i) {
+    const TierTraits traits = tiers[i]->traits();
+    route.all.push_back(tiers[i].get());
+    if (traits.outlives_process && !to)
+      to = i;
+    else if (!traits.outlives_process && traits.place == TierPlace::kMemory)
+      route.from.push_back(tiers[i].get());
+  }
+  if (!to || route.from.empty()) return std::nullopt;
+  route.to = *to;
+  return route;
+}
+
+TierCopy::TierCopy(CopyRoute route)
+    : shared_(std::make_unique<Shared>(std::move(route))),
       process_(getpid()) {
   shared_->thread =
       std::jthread([shared = shared_.get()](const std::stop_token& stop) { shared->run(stop); });
@@ -138,5 +157,7 @@ void TierCopy::look_again() {
 }
 
 std::uint64_t TierCopy::copied() const { return shared_->copied; }
+
+std::size_t TierCopy::target() const { return shared_->route.to; }
 
 }  // namespace penstock

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <ranges>
+#include <algorithm>
 
 #include "base/random.h"
 #include "cache/disk_tier.h"
@@ -28,13 +28,28 @@ Result<std::shared_ptr<Cache>> Cache::open(const CacheOptions& options) {
   return std::make_shared<TieredCache>(options);
 }
 
+TieredCache::TieredCache(CacheOptions options, std::vector<CacheTierPtr> tiers) : options_(std::move(options)) {
+  const MutexLock lock(mutex_);
+  set_tiers(std::move(tiers));
+}
+
 Status TieredCache::prepare(const Use& use) {
   const MutexLock lock(mutex_);
   if (is_prepared_) return {};
   tiers_.processes = std::max(1u, use.processes);
-  PENSTOCK_CHECK(open_tiers(use));
-  is_prepared_ = true;
+  auto tiers = open_tiers(use);
+  if (!tiers) return std::unexpected(std::move(tiers).error());
+  set_tiers(std::move(*tiers));
   return {};
+}
+
+void TieredCache::set_tiers(std::vector<CacheTierPtr> tiers) {
+  if (auto route = choose_copy(tiers)) tiers_.copy = std::make_unique<TierCopy>(std::move(*route));
+  for (CacheTierPtr& tier : tiers) {
+    TierTraits traits = tier->traits();
+    tiers_.list.push_back({std::move(traits), std::move(tier)});
+  }
+  is_prepared_ = true;
 }
 
 std::uint64_t TieredCache::take_charge(std::uint32_t processes) {
@@ -47,10 +62,11 @@ void TieredCache::give_back_charge() {
   is_charged_ = false;
 }
 
-Status TieredCache::open_tiers(const Use& use) {
+Result<std::vector<CacheTierPtr>> TieredCache::open_tiers(const Use& use) const {
+  std::vector<CacheTierPtr> tiers;
   if (options_.policy == CachePolicy::kLru) {
-    tiers_.list.push_back(make_lru_tier(options_.ram_bytes / std::max(1u, use.processes)));
-    return {};
+    tiers.push_back(make_lru_tier(options_.ram_bytes / std::max(1u, use.processes)));
+    return tiers;
   }
   if (options_.ram_bytes > 0) {
     const std::uint64_t identity = mix64(use.identity ^ mix64(options_.ram_bytes ^ mix64(use.ram_entries)));
@@ -58,35 +74,38 @@ Status TieredCache::open_tiers(const Use& use) {
         open_ram_tier({fmt::format("{:016x}", identity), options_.ram_bytes, use.ram_entries,
                        useful_stripes(options_.ram_bytes, use.entry_bytes), use.processes, options_.warn});
     if (!ram) return std::unexpected(std::move(ram).error());
-    tiers_.list.push_back(std::move(*ram));
+    tiers.push_back(std::move(*ram));
   }
   if (options_.disk_bytes > 0) {
     auto disk = open_disk_tier({options_.disk_folder, options_.disk_bytes, use.disk_entries, options_.warn});
     if (disk)
-      tiers_.list.push_back(std::move(*disk));
+      tiers.push_back(std::move(*disk));
     else if (options_.warn)
       options_.warn(fmt::format("goes on without the cache on disk: {}", disk.error().describe()));
-    if (tiers_.list.size() == 2) tiers_.copy = std::make_unique<TierCopy>(*tiers_.list[0], *tiers_.list[1]);
   }
-  return {};
+  return tiers;
 }
 
-std::optional<TieredCache::Hit> TieredCache::find(const EntryKey& key, const CacheTier::Allocate& allocate) const {
-  const std::vector<CacheTierPtr>& tiers = opened().list;
-  for (std::size_t tier = 0; tier < tiers.size(); ++tier)
-    if (auto found = tiers[tier]->find(key, allocate)) return Hit{tier, std::move(*found)};
+std::optional<TieredCache::Hit> TieredCache::find(const EntryKey& key, const CacheTier::Allocate& allocate,
+                                                  EntryReader reader) const {
+  const std::vector<Tier>& tiers = opened().list;
+  for (std::size_t i = 0; i < tiers.size(); ++i) {
+    if (!tiers[i].serves(reader)) continue;
+    if (auto found = tiers[i].tier->find(key, allocate)) return Hit{i, std::move(*found)};
+  }
   return std::nullopt;
 }
 
-bool TieredCache::has(const EntryKey& key) const {
-  for (const CacheTierPtr& tier : opened().list)
-    if (tier->has(key)) return true;
-  return false;
+bool TieredCache::has(const EntryKey& key, EntryReader reader) const {
+  return std::ranges::any_of(opened().list,
+                             [&](const Tier& tier) { return tier.serves(reader) && tier.tier->has(key); });
 }
 
-std::optional<std::uint32_t> TieredCache::marked_at(const EntryKey& key) const {
-  for (const CacheTierPtr& tier : opened().list)
-    if (const auto moment = tier->marked_at(key)) return moment;
+std::optional<std::uint32_t> TieredCache::marked_at(const EntryKey& key, EntryReader reader) const {
+  for (const Tier& tier : opened().list) {
+    if (!tier.serves(reader)) continue;
+    if (const auto moment = tier.tier->marked_at(key)) return moment;
+  }
   return std::nullopt;
 }
 
@@ -95,16 +114,14 @@ void TieredCache::warn_of_no_version(const std::string& message) const {
 }
 
 void TieredCache::expect(const EntryKey& key) const {
-  for (const CacheTierPtr& tier : opened().list) tier->expect(key);
+  for (const Tier& tier : opened().list) tier.tier->expect(key);
 }
 
 Result<bool> TieredCache::add(const EntryKey& key, std::uint64_t bytes, const CacheTier::Fill& fill,
                               const CacheTier::Allocate& allocate, const Keeping& keeping) const {
-  const std::vector<CacheTierPtr>& tiers = opened().list;
-  for (std::size_t i = 0; i < tiers.size(); ++i) {
-    const bool is_disk = i > 0 || options_.ram_bytes == 0;
-    if (keeping.stays_in_memory && is_disk) break;
-    const auto added = tiers[i]->add(key, bytes, fill, allocate, keeping.moment);
+  for (const Tier& tier : opened().list) {
+    if (!tier.serves(keeping.reader) || (keeping.stays_in_memory && tier.traits.outlives_process)) continue;
+    const auto added = tier.tier->add(key, bytes, fill, allocate, keeping.moment);
     if (!added) return std::unexpected(added.error());
     if (*added != CacheTier::Added::kFull) return *added == CacheTier::Added::kYes;
   }
@@ -112,17 +129,21 @@ Result<bool> TieredCache::add(const EntryKey& key, std::uint64_t bytes, const Ca
 }
 
 void TieredCache::withdraw(const EntryKey& key) const {
-  for (const CacheTierPtr& tier : opened().list) tier->withdraw(key);
+  for (const Tier& tier : opened().list) tier.tier->withdraw(key);
 }
 
-std::uint64_t TieredCache::free_bytes() const {
+std::uint64_t TieredCache::free_bytes(EntryReader reader) const {
   std::uint64_t bytes = 0;
-  for (const CacheTierPtr& tier : opened().list) bytes += std::min(tier->free_bytes(), UINT64_MAX - bytes);
+  for (const Tier& tier : opened().list)
+    if (tier.serves(reader)) bytes += std::min(tier.tier->free_bytes(), UINT64_MAX - bytes);
   return bytes / opened().processes;
 }
 
 std::uint32_t TieredCache::agree(std::uint64_t on, std::uint32_t mine) const {
-  for (const CacheTierPtr& tier : std::views::reverse(opened().list)) mine = tier->agree(on, mine);
+  // Tiers that may have a number of an earlier run are asked first. The others get to know that number.
+  for (const bool outlives_process : {true, false})
+    for (const Tier& tier : opened().list)
+      if (tier.traits.outlives_process == outlives_process) mine = tier.tier->agree(on, mine);
   return mine;
 }
 
@@ -135,14 +156,14 @@ void TieredCache::look_again() const {
 }
 
 void TieredCache::note(const std::string& words) const {
-  for (const CacheTierPtr& tier : opened().list) tier->note(words);
+  for (const Tier& tier : opened().list) tier.tier->note(words);
 }
 
 std::vector<TierState> TieredCache::tiers() const {
   const MutexLock lock(mutex_);
   std::vector<TierState> states;
-  for (const CacheTierPtr& tier : tiers_.list) states.push_back(tier->state());
-  if (tiers_.copy) states.back().copied = tiers_.copy->copied();
+  for (const Tier& tier : tiers_.list) states.push_back(tier.tier->state());
+  if (tiers_.copy) states[tiers_.copy->target()].copied = tiers_.copy->copied();
   return states;
 }
 

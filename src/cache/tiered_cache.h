@@ -1,5 +1,6 @@
-// The cache behind penstock/cache.h: a list of tiers. An entry goes to the first tier that has space for it.
-// Once all samples are in one of the tiers, entries in memory are copied to disk for the next run
+// The cache behind penstock/cache.h: a list of any number of tiers. An entry goes to the first tier that has space for
+// it. The traits of a tier (cache/tier.h) say what it can do; its position decides only when it is searched. Once all
+// samples are in one of the tiers, entries in memory are copied to the tier that outlives the process, for the next run
 // (cache/tier_copy.h).
 //
 // prepare(), take_charge(), give_back_charge(), tiers() and options() may be called from any thread at any time. All
@@ -13,11 +14,12 @@
 
 namespace penstock {
 
-constexpr std::size_t kMaxTiers = 2;
-
 class TieredCache final : public Cache {
  public:
+  // prepare() makes the tiers that the options describe.
   explicit TieredCache(CacheOptions options) : options_(std::move(options)) {}
+  // With these tiers, which are searched in their order. prepare() makes no others.
+  TieredCache(CacheOptions options, std::vector<CacheTierPtr> tiers);
 
   // Describes how a loader uses the cache. The tiers are made for the first loader; later ones share them.
   struct Use {
@@ -36,23 +38,26 @@ class TieredCache final : public Cache {
     std::size_t tier = 0;
     CacheTier::Found found;
   };
-  std::optional<Hit> find(const EntryKey& key, const CacheTier::Allocate& allocate) const;
-  bool has(const EntryKey& key) const;
+  // Searches the tiers whose entries the reader can use. A reader that can use all must check where an entry is.
+  std::optional<Hit> find(const EntryKey& key, const CacheTier::Allocate& allocate,
+                          EntryReader reader = EntryReader::kHost) const;
+  bool has(const EntryKey& key, EntryReader reader = EntryReader::kHost) const;
   // Announces that find() will soon be called for this key.
   void expect(const EntryKey& key) const;
-  // Returns the moment of the mark in the first tier that has the entry, or nothing if none has.
-  std::optional<std::uint32_t> marked_at(const EntryKey& key) const;
-  // How an entry is cached: the moment of its mark, and whether it must not be written to disk.
+  // Returns the moment of the mark in the first tier that has the entry for the reader, or nothing if none has.
+  std::optional<std::uint32_t> marked_at(const EntryKey& key, EntryReader reader = EntryReader::kHost) const;
+  // How an entry is cached: the moment of its mark, whether it must not outlive the process, and who will read it.
   struct Keeping {
     std::uint32_t moment = 0;
     bool stays_in_memory = false;
+    EntryReader reader = EntryReader::kHost;
   };
   // Returns whether the entry was added. Fails only if `fill` does.
   Result<bool> add(const EntryKey& key, std::uint64_t bytes, const CacheTier::Fill& fill,
                    const CacheTier::Allocate& allocate, const Keeping& keeping) const;
   void withdraw(const EntryKey& key) const;
-  // Free space in this process's part of all tiers.
-  std::uint64_t free_bytes() const;
+  // Free space in this process's part of all tiers whose entries the reader can use.
+  std::uint64_t free_bytes(EntryReader reader = EntryReader::kHost) const;
   // Lets all users of the tiers agree on a number (not 0) for a topic. A number that the disk has recorded
   // takes precedence over one in memory.
   std::uint32_t agree(std::uint64_t on, std::uint32_t mine) const;
@@ -69,12 +74,20 @@ class TieredCache final : public Cache {
   std::vector<TierState> tiers() const override PENSTOCK_EXCLUDES(mutex_);
 
  private:
+  struct Tier {
+    TierTraits traits;
+    CacheTierPtr tier;
+    bool serves(EntryReader reader) const { return traits.gives_host_bytes || reader == EntryReader::kAnywhere; }
+  };
   struct Tiers {
     std::uint32_t processes = 1;
-    std::vector<CacheTierPtr> list;
-    std::unique_ptr<TierCopy> copy;  // if there are both tiers; last member, because its thread uses them
+    std::vector<Tier> list;
+    // nullptr if no tier has what another one lacks. Last member, because its thread uses the tiers.
+    std::unique_ptr<TierCopy> copy;
   };
-  Status open_tiers(const Use& use) PENSTOCK_REQUIRES(mutex_);
+
+  Result<std::vector<CacheTierPtr>> open_tiers(const Use& use) const;
+  void set_tiers(std::vector<CacheTierPtr> tiers) PENSTOCK_REQUIRES(mutex_);
   // The analysis cannot know that the tiers are used only after prepare(), and do not change any more then. A lock here
   // would be taken for every sample.
   const Tiers& opened() const PENSTOCK_NO_THREAD_SAFETY_ANALYSIS { return tiers_; }

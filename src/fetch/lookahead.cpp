@@ -32,12 +32,9 @@ std::vector<ChunkId> chunks_of(const Source& source, std::span<const std::size_t
   std::vector<ArrayBox> boxes;
   for (const std::size_t field : fields)
     if (source.fields()[field].form == FieldForm::kChunks) source.boxes(sample, field, boxes);
-  std::vector<ChunkPiece> pieces;
-  cut_boxes(source.storage().arrays, boxes, pieces);
   std::vector<ChunkId> chunks;
-  chunks.reserve(pieces.size());
-  for (const ChunkPiece& piece : pieces) chunks.push_back(piece.chunk);
-  std::ranges::sort(chunks);
+  list_chunks(source.storage().arrays, boxes, chunks);
+  if (!std::ranges::is_sorted(chunks)) std::ranges::sort(chunks);
   chunks.erase(std::ranges::unique(chunks).begin(), chunks.end());
   return chunks;
 }

@@ -25,10 +25,10 @@ std::size_t ReadAhead::NameHash::operator()(const Name& name) const {
 ReadAhead::Memory::Memory(ReadAhead& owner_, std::size_t size_)
     : owner(owner_),
       size(size_),
-      data(std::make_unique_for_overwrite<std::byte[]>(size_)) {}
+      block(MemoryBlock::allocate(size_, heap_allocator())) {}
 
 ReadAhead::Memory::~Memory() {
-  data.reset();
+  block = MemoryBlock();
   owner.held_bytes_.fetch_sub(size);
   owner.area_->release(size);
 }
@@ -237,7 +237,9 @@ Result<std::shared_ptr<ReadAhead::Memory>> ReadAhead::allocate(std::size_t bytes
   if (held_bytes_.load() + bytes > capacity_ || !area_->try_reserve(bytes))
     return fail(ErrorCode::kNoMemory, "no memory left to read ahead");
   held_bytes_.fetch_add(bytes);
-  return std::make_shared<Memory>(*this, bytes);
+  auto memory = std::make_shared<Memory>(*this, bytes);  // gives back what was reserved
+  if (memory->block.size() < bytes) return fail(ErrorCode::kNoMemory, "no memory to read ahead");
+  return memory;
 }
 
 void ReadAhead::start_joined(const JoinedRead& joined) {
@@ -264,7 +266,7 @@ void ReadAhead::start_joined(const JoinedRead& joined) {
         auto fresh = allocate(bytes);
         if (!fresh) return std::unexpected(fresh.error());
         *memory = std::move(*fresh);
-        return MutableBytes((*memory)->data.get(), bytes);
+        return MutableBytes((*memory)->block.data(), bytes);
       },
       stop,
       [this, parts, memory, generation, expected](Result<ObjectBytes> answer) {

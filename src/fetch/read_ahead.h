@@ -18,6 +18,7 @@
 
 #include "base/guarded.h"
 #include "base/memory/area.h"
+#include "base/memory/memory_block.h"
 #include "order/rank_slice.h"
 #include "penstock/source.h"
 #include "plan/chunk_id.h"
@@ -86,7 +87,7 @@ class ReadAhead {
     ~Memory();
     ReadAhead& owner;
     std::size_t size;
-    std::unique_ptr<std::byte[]> data;
+    MemoryBlock block;
   };
   // What stands before the state does not change any more once the fetch is in the queue.
   struct Fetch {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/text/byte_units.h"
 #include "penstock/interruption.h"
@@ -237,14 +238,14 @@ Result<StreamBlocks::BlockPtr> StreamBlocks::read(Decoder& decoder, std::size_t 
   }
   // The destructor of the block releases the memory.
   auto block = std::make_shared<Block>(*this, number, wanted.begin_byte, size, decoder.object->version());
-  block->bytes.reserve(size);
-  while (block->bytes.size() < size) {
-    const std::uint64_t at = block->bytes.size();
+  if (block->memory.size() < size) return fail(ErrorCode::kNoMemory, "the system has no memory left", where);
+  for (std::uint64_t at = 0; at < size;) {
     const auto piece = decoder.reader->at(wanted.begin_byte + at, std::min(kPieceBytes, size - at));
     if (!piece) return std::unexpected(piece.error());
     if (piece->empty())
       return fail(ErrorCode::kTruncated, "compressed shard ends before its index says", where);
-    block->bytes.insert(block->bytes.end(), piece->begin(), piece->end());
+    std::memcpy(block->memory.data() + at, piece->data(), piece->size());
+    at += piece->size();
   }
   return block;
 }

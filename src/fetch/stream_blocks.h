@@ -18,6 +18,7 @@
 
 #include "base/guarded.h"
 #include "base/memory/area.h"
+#include "base/memory/memory_block.h"
 #include "penstock/source.h"
 #include "source/source_storage.h"
 #include "source/records/forward_reader.h"
@@ -53,16 +54,21 @@ class StreamBlocks {
           number(number_),
           begin_byte(begin),
           size(size_),
-          version(version_) {}
+          version(version_),
+          memory(MemoryBlock::allocate(size_, heap_allocator())) {}
     Block(const Block&) = delete;
-    ~Block() { owner.give_back(size); }
+    ~Block() {
+      memory = MemoryBlock();
+      owner.give_back(size);
+    }
+    MutableBytes bytes() const { return {memory.data(), size}; }
 
     StreamBlocks& owner;
     std::size_t number;
     std::uint64_t begin_byte;  // offset in the uncompressed object
     std::uint64_t size;
     ObjectVersion version;  // version of the compressed object
-    std::vector<std::byte> bytes;
+    MemoryBlock memory;
   };
   using BlockPtr = std::shared_ptr<const Block>;
 

@@ -35,6 +35,7 @@ Engine::Engine(LoaderParts parts)
                  budget.chunk_share_bytes,
                  budget.chunk_pot_bytes,
                  budget.in_flight_bytes,
+                 cache ? cache->tiers().size() : 0,
                  threads,
                  budget.prefetch,
                  {options.on_error, options.seed, options.pad_value},

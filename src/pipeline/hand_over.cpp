@@ -12,7 +12,7 @@ void show_only_part(BatchField& field, std::vector<Part>& parts) {
     std::ranges::fill(field.spec.shape, 0);
   } else {
     field.spec.shape = parts.front().spec.shape;
-    field.data = parts.front().data.get();
+    field.data = parts.front().memory.data();
   }
 }
 
@@ -29,7 +29,7 @@ BatchField field_of(const SlotLayout& layout, FinishedBatch& batch, std::size_t 
         show_only_part(field, batch.contents->parts[i]);
         break;
       }
-      for (Part& part : batch.contents->parts[i]) field.items.push_back({part.spec, part.data.get()});
+      for (Part& part : batch.contents->parts[i]) field.items.push_back({part.spec, part.memory.data()});
       field.spec.shape.clear();
       break;
     case Placement::kPad:

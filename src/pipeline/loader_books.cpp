@@ -142,6 +142,9 @@ LoaderStats LoaderBooks::stats(const Engine* engine, const std::vector<std::shar
   for (const auto& record : running) epochs.push_back(finished(*record));
   std::ranges::sort(epochs, {}, &FinishedEpoch::number);
   for (const FinishedEpoch& epoch : epochs) stats.epochs.push_back(epoch.all());
+  // There is one number for each tier, also where nothing was counted yet.
+  stats.cache.tiers.resize(stats.cache_tiers.size());
+  for (EpochStats& epoch : stats.epochs) epoch.cache.tiers.resize(stats.cache_tiers.size());
   stats.errors = errors_;
   stats.queue_capacity = prefetch_;
   stats.memory_budget = ledger_->budget();

@@ -27,7 +27,14 @@ std::uint64_t count_pieces(std::span<const ChunkedArrayPtr> arrays, std::span<co
 void cut_boxes(std::span<const ChunkedArrayPtr> arrays, std::span<const ArrayBox> boxes,
                std::vector<ChunkPiece>& out);
 
-// The same for the pieces of one chunk.
+// Appends the chunk of each of these pieces, which takes a fraction of the time.
+void list_chunks(std::span<const ChunkedArrayPtr> arrays, std::span<const ArrayBox> boxes,
+                 std::vector<ChunkId>& out);
+
+// Brings the pieces of one chunk together, in ascending order of chunks. Those of a chunk keep their order.
+void sort_by_chunk(std::vector<ChunkPiece>& pieces);
+
+// The same as cut_boxes() for the pieces of one chunk.
 void cut_boxes_at(std::span<const ChunkedArrayPtr> arrays, std::span<const ArrayBox> boxes, const ChunkId& chunk,
                   std::vector<ChunkPiece>& out);
 

@@ -77,15 +77,16 @@ Status Delivery::deliver_part(std::size_t field, const View& value) {
   const auto slot_field = static_cast<std::size_t>(plan_.delivered_as[field]);
   const SlotLayout& layout = target_.batch->layout;
   const ArraySpec& wanted = layout.field(slot_field).spec;
-  Part part{plan.program.spec_of(value), nullptr};
+  Part part{plan.program.spec_of(value), {}};
   if (part.spec.dtype != wanted.dtype || part.spec.shape.size() != wanted.shape.size())
     return fail(ErrorCode::kShapeMismatch,
                 fmt::format("sample is {} {}, the batch has {} with {} axes", name_of(part.spec.dtype),
                             part.spec.shape, name_of(wanted.dtype), wanted.shape.size()));
   const std::uint64_t bytes = part.spec.bytes();
   PENSTOCK_CHECK(reserve(bytes + kBytesPerPart));
-  part.data = std::make_unique_for_overwrite<std::byte[]>(bytes);
-  PENSTOCK_CHECK(plan.program.store(value, part.spec, {part.data.get(), bytes}));
+  part.memory = MemoryBlock::allocate(std::max<std::uint64_t>(bytes, 1), target_.batch->variable.of_parts());
+  if (part.memory.size() == 0) return fail(ErrorCode::kNoMemory, "the system has no memory left");
+  PENSTOCK_CHECK(plan.program.store(value, part.spec, {part.memory.data(), bytes}));
   if (const int lengths = layout.lengths_of(slot_field); lengths >= 0) {
     const MutableBytes slot =
         layout.slot(target_.batch->contents.block.data(), static_cast<std::size_t>(lengths), target_.index);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/memory/memory_block.h"
 #include "transform/map_result.h"
 #include "transform/write_slot.h"
 
@@ -73,9 +74,10 @@ Status ValueFlow::wait_for_map(std::size_t field, const View& value) {
   const ArraySpec spec{dtype, value.shape_vector()};
   const std::size_t bytes = std::max<std::size_t>(spec.bytes(), 1);
   PENSTOCK_CHECK(context_.scratch.charge(bytes));
-  const auto memory = std::make_shared_for_overwrite<std::byte[]>(bytes);
-  copy_view(value, memory.get(), view_of_array(memory.get(), spec));
-  waiting_[field] = {{MapValue::Kind::kArray, {spec, {memory, memory.get()}}, {}}, value};
+  const auto memory = std::make_shared<const MemoryBlock>(MemoryBlock::allocate(bytes, heap_allocator()));
+  if (memory->size() == 0) return fail(ErrorCode::kNoMemory, "the system has no memory left");
+  copy_view(value, memory->data(), view_of_array(memory->data(), spec));
+  waiting_[field] = {{MapValue::Kind::kArray, {spec, {memory, memory->data()}}, {}}, value};
   return {};
 }
 

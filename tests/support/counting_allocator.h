@@ -1,7 +1,9 @@
-// An allocator that counts its blocks and refuses on demand.
+// An allocator that counts its blocks and refuses on demand. New blocks are not zero, as those of other allocators may
+// not be.
 #pragma once
 
 #include <atomic>
+#include <cstring>
 
 #include "base/memory/allocator.h"
 
@@ -14,7 +16,9 @@ class CountingAllocator final : public Allocator {
     if (refuses) return {};
     ++allocations;
     ++blocks;
-    return page_allocator()->allocate(size);
+    const MutableBytes block = page_allocator()->allocate(size);
+    if (!block.empty()) std::memset(block.data(), 0xAB, block.size());
+    return block;
   }
   void free(MutableBytes block) override {
     --blocks;

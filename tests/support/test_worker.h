@@ -20,7 +20,8 @@ struct TestWorker {
   const std::shared_ptr<Ledger> ledger;
   ScratchBudget budget;
   Scratch scratch{budget};
-  WorkerCounters counters;
+  static constexpr std::size_t kCacheTiers = 3;  // as many as any test has
+  WorkerCounters counters{kCacheTiers};
   StageClock clock{counters};
   Context context{scratch, clock};
   ReadOrigin origin;

@@ -3,6 +3,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <new>
+
 namespace penstock {
 namespace {
 
@@ -35,9 +38,38 @@ MutableBytes PageAllocator::allocate(std::size_t size) {
 
 void PageAllocator::free(MutableBytes block) { munmap(block.data(), block.size()); }
 
+MutableBytes HeapAllocator::allocate(std::size_t size) {
+  void* const address = ::operator new(size, std::nothrow);
+  if (address == nullptr) return {};
+  return {static_cast<std::byte*>(address), size};
+}
+
+void HeapAllocator::free(MutableBytes block) { ::operator delete(block.data()); }
+
+MutableBytes SmallOnHeapAllocator::allocate(std::size_t size) {
+  return (size < kLarge ? heap_allocator() : large_)->allocate(size);
+}
+
+// The heap gives exactly what is asked for, so the size of the block tells where it came from.
+void SmallOnHeapAllocator::free(MutableBytes block) {
+  (block.size() < kLarge ? heap_allocator() : large_)->free(block);
+}
+
+// None of the three is ever destroyed, because blocks may be freed while the process exits.
+
 const std::shared_ptr<Allocator>& page_allocator() {
-  // Never destroyed, because blocks may be freed while the process exits.
   static const auto& instance = *new std::shared_ptr<Allocator>(std::make_shared<PageAllocator>());
+  return instance;
+}
+
+const std::shared_ptr<Allocator>& heap_allocator() {
+  static const auto& instance = *new std::shared_ptr<Allocator>(std::make_shared<HeapAllocator>());
+  return instance;
+}
+
+const std::shared_ptr<Allocator>& small_on_heap_allocator() {
+  static const auto& instance =
+      *new std::shared_ptr<Allocator>(std::make_shared<SmallOnHeapAllocator>(page_allocator()));
   return instance;
 }
 

@@ -24,7 +24,7 @@ Result<RecordValue> BlockBytes::read(const FieldRead& wanted, const Extent& exte
   }
   origin_.version = block_->version;
   clock_.mark(Stage::kRead, extent.length);
-  return RecordValue{ConstBytes(block_->bytes).subspan(extent.offset - block_->begin_byte, extent.length),
+  return RecordValue{ConstBytes(block_->bytes()).subspan(extent.offset - block_->begin_byte, extent.length),
                      std::nullopt};
 }
 

@@ -7,15 +7,16 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kMinPagedBytes = 256 << 10;  // smaller chunks are allocated on the heap, not as whole pages
-constexpr std::size_t kMaxFailures = 10'000;       // how many damaged chunks are remembered per epoch
+constexpr std::size_t kMaxFailures = 10'000;  // how many damaged chunks are remembered per epoch
 
 }  // namespace
 
-DecodedChunkCache::DecodedChunkCache(std::shared_ptr<Ledger> ledger, std::uint64_t capacity_bytes, std::uint64_t loan_bytes)
+DecodedChunkCache::DecodedChunkCache(std::shared_ptr<Ledger> ledger, std::uint64_t capacity_bytes,
+                                     std::uint64_t loan_bytes, std::shared_ptr<Allocator> allocator)
     : ledger_(std::move(ledger)),
       capacity_(capacity_bytes),
       whole_loan_(loan_bytes),
+      allocator_(std::move(allocator)),
       loan_(loan_bytes) {}
 
 DecodedChunkCache::~DecodedChunkCache() { ledger_->release(held_bytes_); }
@@ -356,14 +357,10 @@ bool DecodedChunkCache::take_memory(std::size_t bytes, Memory& out) {
     return true;
   }
   if (!ledger_->try_reserve(bytes)) return false;
-  if (bytes >= kMinPagedBytes) {
-    out.block = MemoryBlock::allocate(bytes);
-    if (out.block.size() == 0) {
-      ledger_->release(bytes);
-      return false;
-    }
-  } else {
-    out.heap = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  out.block = MemoryBlock::allocate(bytes, allocator_);
+  if (out.block.size() < bytes) {
+    ledger_->release(bytes);
+    return false;
   }
   out.size = bytes;
   held_bytes_ += bytes;

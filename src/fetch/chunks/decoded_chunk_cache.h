@@ -56,7 +56,9 @@ struct ChunkNeed {
 class DecodedChunkCache {
  public:
   // `loan_bytes` may be used in addition until they are asked back, to hold decoded chunks but not to decode them.
-  DecodedChunkCache(std::shared_ptr<Ledger> ledger, std::uint64_t capacity_bytes, std::uint64_t loan_bytes = 0);
+  // Each chunk is a block of the allocator.
+  DecodedChunkCache(std::shared_ptr<Ledger> ledger, std::uint64_t capacity_bytes, std::uint64_t loan_bytes = 0,
+                    std::shared_ptr<Allocator> allocator = small_on_heap_allocator());
   ~DecodedChunkCache();
   DecodedChunkCache(const DecodedChunkCache&) = delete;
 
@@ -121,10 +123,9 @@ class DecodedChunkCache {
 
  private:
   struct Memory {
-    MemoryBlock block;  // memory of a large chunk
-    std::unique_ptr<std::byte[]> heap;
-    std::size_t size = 0;
-    std::byte* data() const { return heap ? heap.get() : block.data(); }
+    MemoryBlock block;
+    std::size_t size = 0;  // that was asked for; the block may have more
+    std::byte* data() const { return block.data(); }
   };
   // Orders chunks for eviction. The chunk whose next use is farthest in the future comes first. A sample uses its
   // chunks in their order, so if the same sample uses two of them next, the later one comes first. Among chunks without
@@ -165,6 +166,7 @@ class DecodedChunkCache {
 
   const std::shared_ptr<Ledger> ledger_;
   const std::uint64_t capacity_, whole_loan_;
+  const std::shared_ptr<Allocator> allocator_;
   mutable ChunkCacheMutex mutex_;
   ConditionVariable changed_;
   ChunkUses uses_ PENSTOCK_GUARDED_BY(mutex_);

@@ -160,7 +160,8 @@ std::optional<SampleCache::Value> SampleCache::find(const Subject& subject, cons
                                                     CacheCounters& counters, ReadAhead* ahead) const {
   const Clock::time_point began = Clock::now();
   wanted_->note_looked();
-  if (auto hit = cache_->find(subject.key, allocate)) {
+  // Values are made on the host, so an entry that is anywhere else is no use.
+  if (auto hit = cache_->find(subject.key, allocate, EntryReader::kHost); hit && hit->found.is_on_host()) {
     const ConstBytes entry = hit->found.bytes;
     Value value;
     if (entry.size() >= sizeof(EntryHead)) std::memcpy(&value.head, entry.data(), sizeof(EntryHead));

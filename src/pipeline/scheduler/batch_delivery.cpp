@@ -34,7 +34,7 @@ BatchDelivery::Wait BatchDelivery::take_next(RunningEpoch& run, std::chrono::mil
   // one is no longer in the ledger.
   run.reads->close_batch(batch->range);
   lend(*batch, out);
-  if (!run.batches.empty()) room_.promote(run.batches.front()->contents->variable);
+  if (!run.batches.empty()) variable_memory_.promote(run.batches.front()->contents->variable);
   if (run.is_handed_out()) ended = epochs_.retire(run);
   epochs_.wake_idle_workers();
   return Wait::kBatch;
@@ -67,7 +67,7 @@ void BatchDelivery::lend(OpenBatch& batch, FinishedBatch& out) {
   auto lent = std::make_shared<Lent>();
   lent->block = pool_.lend(std::move(batch.contents->block));
   if (layout_.has_variable()) {
-    VariableMemory::Loan loan = room_.lend(batch.contents->variable);
+    VariableMemory::Loan loan = variable_memory_.lend(batch.contents->variable);
     lent->variable = std::move(loan.token);
     out.variable_bytes = loan.bytes;
   }

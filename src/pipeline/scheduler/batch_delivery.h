@@ -27,11 +27,11 @@ class BatchDelivery {
   enum class Wait : std::uint8_t { kBatch, kEnd, kPending, kCancelled };
 
   // Borrows all arguments.
-  BatchDelivery(RunningEpochs& epochs, const SlotLayout& layout, BatchPool& pool, VariableMemory& room)
+  BatchDelivery(RunningEpochs& epochs, const SlotLayout& layout, BatchPool& pool, VariableMemory& variable_memory)
       : epochs_(epochs),
         layout_(layout),
         pool_(pool),
-        room_(room) {}
+        variable_memory_(variable_memory) {}
 
   Wait next(RunningEpoch& run, FinishedBatch& out, std::chrono::milliseconds patience)
       PENSTOCK_EXCLUDES(SchedulerMutex::held);
@@ -48,7 +48,7 @@ class BatchDelivery {
   RunningEpochs& epochs_;
   const SlotLayout& layout_;
   BatchPool& pool_;
-  VariableMemory& room_;
+  VariableMemory& variable_memory_;
   std::uint64_t questions_ PENSTOCK_GUARDED_BY(SchedulerMutex::held) = 0;
 };
 

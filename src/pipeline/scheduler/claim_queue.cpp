@@ -34,10 +34,10 @@ std::optional<Claim> ClaimQueue::claim_samples() {
 // While memory for fields of variable size is short, only the batch that is delivered next continues.
 std::optional<Claim> ClaimQueue::claim_from(const RunPtr& run) {
   for (const auto& batch : run->batches) {
-    if (batch != run->batches.front() && room_.is_short()) return std::nullopt;
+    if (batch != run->batches.front() && variable_memory_.is_short()) return std::nullopt;
     if (auto claim = claim_of(run, batch)) return claim;
   }
-  if (!run->batches.empty() && room_.is_short()) return std::nullopt;
+  if (!run->batches.empty() && variable_memory_.is_short()) return std::nullopt;
   if (!epochs_.open_batch(*run, knobs_.prefetch)) return std::nullopt;
   return claim_of(run, run->batches.back());
 }
@@ -46,7 +46,7 @@ std::optional<Claim> ClaimQueue::claim_of(const RunPtr& run, const std::shared_p
   const bool is_next = batch == run->batches.front();
   const bool is_to_complete = batch->is_made() && !batch->is_complete && !batch->is_being_completed;
   if (is_next && run->is_refused && (is_to_complete || !batch->put_off.empty()) &&
-      !epochs_.make_variable_room_for(*run))
+      !epochs_.make_variable_memory_for(*run))
     return std::nullopt;
   if (is_to_complete) {
     batch->is_being_completed = true;

@@ -21,9 +21,9 @@ class ClaimQueue {
     std::uint64_t prefetch = 1;
   };
 
-  ClaimQueue(RunningEpochs& epochs, const VariableMemory& room, const Knobs& knobs)
+  ClaimQueue(RunningEpochs& epochs, const VariableMemory& variable_memory, const Knobs& knobs)
       : epochs_(epochs),
-        room_(room),
+        variable_memory_(variable_memory),
         knobs_(knobs) {}
 
   void set_knobs(const Knobs& knobs) PENSTOCK_REQUIRES(SchedulerMutex::held) { knobs_ = knobs; }
@@ -43,7 +43,7 @@ class ClaimQueue {
       PENSTOCK_REQUIRES(SchedulerMutex::held);
 
   RunningEpochs& epochs_;
-  const VariableMemory& room_;
+  const VariableMemory& variable_memory_;
   Knobs knobs_ PENSTOCK_GUARDED_BY(SchedulerMutex::held);
   // A moving average of the time per sample. The cheaper the samples are, the more of them one claim has.
   double sample_seconds_ PENSTOCK_GUARDED_BY(SchedulerMutex::held) = 0;

@@ -16,7 +16,7 @@ Status RunningEpochs::start(const RunPtr& run) {
 void RunningEpochs::drop(RunningEpoch& run, OpenBatch& batch) {
   run.reads->close_batch(batch.range);
   pool_.put_back(std::move(batch.contents->block));
-  room_.drop(batch.contents->variable);
+  variable_memory_.drop(batch.contents->variable);
 }
 
 // Releases the memory of all batches of the epoch that no worker is at work on.
@@ -128,7 +128,7 @@ bool RunningEpochs::open_batch(RunningEpoch& run, std::uint64_t prefetch) {
   batch->contents->block = std::move(block);
   batch->contents->prepare(layout_, batch->range.count);
   batch->is_complete = !layout_.has_padding();
-  if (is_first) room_.promote(batch->contents->variable);
+  if (is_first) variable_memory_.promote(batch->contents->variable);
   run.reads->open_batch(batch->range, *batch->contents);
   run.batches.push_back(std::move(batch));
   wake_idle_workers();
@@ -149,8 +149,8 @@ bool RunningEpochs::take_batch_for(const RunningEpoch& run) {
   return true;
 }
 
-bool RunningEpochs::make_variable_room_for(const RunningEpoch& run) {
-  if (!room_.is_short_for_next() || !others_hold_memory(run)) return true;
+bool RunningEpochs::make_variable_memory_for(const RunningEpoch& run) {
+  if (!variable_memory_.is_short_for_next() || !others_hold_memory(run)) return true;
   const std::vector<RunPtr> runs = in_order_of_need();
   if (!run.is_waited_for() || runs.front().get() != &run) return false;
   for (auto other = runs.rbegin(); other != runs.rend(); ++other) {

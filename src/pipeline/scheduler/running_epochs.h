@@ -24,10 +24,10 @@ class RunningEpochs {
   using RunPtr = std::shared_ptr<RunningEpoch>;
 
   // Borrows all arguments.
-  RunningEpochs(const SlotLayout& layout, BatchPool& pool, VariableMemory& room, ReadDivision& reads)
+  RunningEpochs(const SlotLayout& layout, BatchPool& pool, VariableMemory& variable_memory, ReadDivision& reads)
       : layout_(layout),
         pool_(pool),
-        room_(room),
+        variable_memory_(variable_memory),
         reads_(reads) {}
 
   // Guards the epochs, their batches, and the state of the other parts of the scheduler.
@@ -57,7 +57,7 @@ class RunningEpochs {
   // Called if the epoch's next batch was refused memory for fields of variable size. Returns whether it may try again.
   // The epoch whose consumer waits takes batches of other epochs, even those that they would deliver next. If the
   // others have no batches, it has all of the memory.
-  bool make_variable_room_for(const RunningEpoch& run) PENSTOCK_REQUIRES(SchedulerMutex::held);
+  bool make_variable_memory_for(const RunningEpoch& run) PENSTOCK_REQUIRES(SchedulerMutex::held);
 
   // Called when the scheduler ends: nothing is claimed or delivered any more. Returns the epochs that were in progress.
   std::vector<RunPtr> stop() PENSTOCK_REQUIRES(SchedulerMutex::held);
@@ -81,7 +81,7 @@ class RunningEpochs {
 
   const SlotLayout& layout_;
   BatchPool& pool_;
-  VariableMemory& room_;
+  VariableMemory& variable_memory_;
   ReadDivision& reads_ PENSTOCK_GUARDED_BY(SchedulerMutex::held);
   std::vector<RunPtr> runs_ PENSTOCK_GUARDED_BY(SchedulerMutex::held);
   bool is_stopping_ PENSTOCK_GUARDED_BY(SchedulerMutex::held) = false;

@@ -44,23 +44,23 @@ class SpendingBook {
 
 Scheduler::Scheduler(const Setup& setup)
     : pool_(setup.pool),
-      room_(setup.room),
+      variable_memory_(setup.variable_memory),
       ledger_(setup.ledger),
       limits_{setup.threads, setup.prefetch},
       make_maker_(setup.make_maker),
       chunk_scratch_(*ledger_, setup.chunk_share_bytes, setup.chunk_pot_bytes),
       scratch_(*ledger_, setup.scratch_share_bytes, setup.scratch_pot_bytes),
-      counters_(setup.threads),
-      epochs_(setup.layout, *pool_, *room_, setup.reads),
-      claims_(epochs_, *room_, limits_),
-      runner_(setup.plan, setup.layout, *room_, setup.policy,
+      epochs_(setup.layout, *pool_, *variable_memory_, setup.reads),
+      claims_(epochs_, *variable_memory_, limits_),
+      runner_(setup.plan, setup.layout, *variable_memory_, setup.policy,
               [this](const Claim& claim, std::uint64_t index, const std::optional<Replacement>& replacement,
                      std::size_t bytes) { return deferred_.defer(claim, index, replacement, bytes); }),
       deferred_(epochs_, runner_, std::make_shared<Area>(setup.ledger, setup.in_flight_bytes)),
-      delivery_(epochs_, setup.layout, *pool_, *room_) {
+      delivery_(epochs_, setup.layout, *pool_, *variable_memory_) {
   scratch_.chunks = &chunk_scratch_;
+  for (unsigned t = 0; t < limits_.threads; ++t) counters_.emplace_back(setup.cache_tiers);
   pool_->on_return([this] { wake_workers(); });
-  room_->on_return([this] { wake_workers(); });
+  variable_memory_->on_return([this] { wake_workers(); });
   for (unsigned t = 0; t < limits_.threads; ++t) pool_threads_.emplace_back([this, t] { work(t); });
 }
 
@@ -68,7 +68,7 @@ Scheduler::~Scheduler() { stop(); }
 
 void Scheduler::stop() {
   pool_->on_return({});
-  room_->on_return({});
+  variable_memory_->on_return({});
   const MutexLock only_one(stop_mutex_);
   std::vector<std::shared_ptr<RunningEpoch>> cancelled;
   {

@@ -8,6 +8,7 @@
 // never to work.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -33,12 +34,13 @@ class Scheduler {
     const SamplePlan& plan;
     const SlotLayout& layout;
     std::shared_ptr<BatchPool> pool;
-    std::shared_ptr<VariableMemory> room;
+    std::shared_ptr<VariableMemory> variable_memory;
     std::shared_ptr<Ledger> ledger;
     ReadDivision& reads;
     std::uint64_t scratch_share_bytes = 0, scratch_pot_bytes = 0;
     std::uint64_t chunk_share_bytes = 0, chunk_pot_bytes = 0;
     std::uint64_t in_flight_bytes = 0;  // for samples that are finished elsewhere
+    std::size_t cache_tiers = 0;        // whose hits the workers count
     unsigned threads = 1;
     std::uint64_t prefetch = 1;
     BatchPolicy policy;
@@ -87,12 +89,12 @@ class Scheduler {
   void wake_workers() PENSTOCK_EXCLUDES(SchedulerMutex::held);
 
   const std::shared_ptr<BatchPool> pool_;
-  const std::shared_ptr<VariableMemory> room_;
+  const std::shared_ptr<VariableMemory> variable_memory_;
   const std::shared_ptr<Ledger> ledger_;
   const Knobs limits_;
   const std::function<std::unique_ptr<SampleMaker>(ScratchBudget&, WorkerCounters&)> make_maker_;
   ScratchBudget chunk_scratch_, scratch_;
-  std::vector<WorkerCounters> counters_;
+  std::deque<WorkerCounters> counters_;  // one for each worker
 
   RunningEpochs epochs_;
   ClaimQueue claims_;

@@ -32,7 +32,7 @@ void ChunkAssembler::find_needs(const SampleBoxes& boxes) {
   needs_.clear();
   chunks_.clear();
   cut_boxes(source_.storage().arrays, boxes.boxes, pieces_);
-  std::ranges::stable_sort(pieces_, {}, &ChunkPiece::chunk);
+  sort_by_chunk(pieces_);
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     if (needs_.empty() || needs_.back().chunk != pieces_[i].chunk) {
       needs_.push_back({pieces_[i].chunk, i, 0, false, false});

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
+#include "support/counting_allocator.h"
 #include "support/layout_fields.h"
 
 namespace penstock {
@@ -45,7 +47,9 @@ TEST(BatchContents, compaction_closes_every_pattern_of_gaps) {
 struct PadCase {
   SlotLayout layout;
   std::shared_ptr<Ledger> ledger = std::make_shared<Ledger>(1 << 20);
-  std::shared_ptr<VariableMemory> memory = std::make_shared<VariableMemory>(ledger, 1 << 20);
+  std::shared_ptr<CountingAllocator> of_parts = std::make_shared<CountingAllocator>();
+  std::shared_ptr<CountingAllocator> of_arrays = std::make_shared<CountingAllocator>();
+  std::shared_ptr<VariableMemory> memory = std::make_shared<VariableMemory>(ledger, 1 << 20, of_parts, of_arrays);
   BatchContents contents;
 
   explicit PadCase(std::size_t rank, std::uint64_t samples) : layout({padded_field(rank)}, samples) {
@@ -59,10 +63,10 @@ struct PadCase {
   }
   // Counts up within each sample, from 1.
   void put(std::uint64_t index, const Shape& shape) {
-    Part part{{DType::kInt16, shape}, nullptr};
-    part.data = std::make_unique<std::byte[]>(part.spec.bytes());
+    Part part{{DType::kInt16, shape}, {}};
+    part.memory = MemoryBlock::allocate(std::max<std::uint64_t>(part.spec.bytes(), 1), memory->of_parts());
     for (std::size_t i = 0; i < element_count(shape); ++i)
-      reinterpret_cast<std::int16_t*>(part.data.get())[i] = static_cast<std::int16_t>(i + 1);
+      reinterpret_cast<std::int16_t*>(part.memory.data())[i] = static_cast<std::int16_t>(i + 1);
     ASSERT_EQ(memory->take(contents.variable, part.spec.bytes() + kBytesPerPart), VariableMemory::Answer::kYes);
     contents.parts[0][index] = std::move(part);
   }
@@ -80,6 +84,26 @@ TEST(PadParts, makes_one_array_as_large_as_the_largest_sample) {
   EXPECT_EQ(pad.contents.padded_shapes[0], (Shape{2, 3}));
   EXPECT_EQ(pad.values(), (std::vector<std::int16_t>{1, 2, 3, -1, -1, -1, 1, 2, -1, 3, 4, -1}));
   EXPECT_EQ(pad.contents.variable.bytes, 24u) << "the memory of the parts was given back";
+}
+
+TEST(PadParts, makes_its_array_by_the_allocator_for_arrays_and_frees_the_parts) {
+  PadCase pad(1, 2);
+  pad.put(0, {3});
+  pad.put(1, {1});
+  EXPECT_EQ(pad.of_parts->blocks, 2);
+  ASSERT_EQ(pad_parts(pad.layout, pad.contents, *pad.memory, {}, 0), VariableMemory::Answer::kYes);
+  EXPECT_EQ(pad.of_parts->blocks, 0);
+  EXPECT_EQ(pad.of_arrays->blocks, 1);
+  EXPECT_EQ(pad.values(), (std::vector<std::int16_t>{1, 2, 3, 1, 0, 0})) << "a new block need not be zero";
+}
+
+TEST(PadParts, gives_back_what_it_took_where_there_is_no_memory) {
+  PadCase pad(1, 1);
+  pad.put(0, {3});
+  pad.of_arrays->refuses = true;
+  const std::uint64_t before = pad.ledger->used();
+  EXPECT_EQ(pad_parts(pad.layout, pad.contents, *pad.memory, {}, 0), VariableMemory::Answer::kNever);
+  EXPECT_EQ(pad.ledger->used(), before);
 }
 
 TEST(PadParts, leaves_out_what_was_skipped_also_from_the_size) {

@@ -71,13 +71,14 @@ struct Tiers {
     memory = *open_ram_tier({"copy" + std::to_string(getpid()), 4 * kMiB, kEntries, 1, 1, {}, folder.path()});
     disk = *open_disk_tier({folder.path() + "/disk", disk_bytes, kEntries, {}});
   }
+  CopyRoute route() const { return {{memory.get(), disk.get()}, {memory.get()}, 1}; }
   TemporaryFolder folder;
   CacheTierPtr memory, disk;
 };
 
 TEST(TierCopy, begins_when_the_last_entry_is_in) {
   Tiers tiers;
-  TierCopy copy(*tiers.memory, *tiers.disk);
+  TierCopy copy(tiers.route());
   const auto wanted = std::make_shared<Wanted>(State::kNotYet);
   copy.add_wanted(wanted);
   for (std::uint64_t i = 0; i + 1 < kEntries; ++i) ASSERT_TRUE(add(*tiers.memory, i));
@@ -98,7 +99,7 @@ TEST(TierCopy, begins_when_the_last_entry_is_in) {
 TEST(TierCopy, leaves_what_is_on_disk) {
   Tiers tiers;
   for (std::uint64_t i = 0; i < kEntries; ++i) ASSERT_TRUE(add(i % 2 ? *tiers.disk : *tiers.memory, i));
-  TierCopy copy(*tiers.memory, *tiers.disk);
+  TierCopy copy(tiers.route());
   copy.add_wanted(std::make_shared<Wanted>(State::kNotYet));
   EXPECT_TRUE(comes_true([&] { return tiers.disk->state().entries == kEntries; }));
   EXPECT_EQ(copy.copied(), kEntries / 2);
@@ -107,7 +108,7 @@ TEST(TierCopy, leaves_what_is_on_disk) {
 TEST(TierCopy, waits_for_all_loaders_but_not_for_closed_ones) {
   Tiers tiers;
   for (std::uint64_t i = 0; i < kEntries; ++i) ASSERT_TRUE(add(*tiers.memory, i));
-  TierCopy copy(*tiers.memory, *tiers.disk);
+  TierCopy copy(tiers.route());
   const auto other = std::make_shared<Wanted>(State::kGivenUp);
   copy.add_wanted(other);
   EXPECT_TRUE(comes_true([&] { return other->looks() > 0; }));
@@ -121,7 +122,7 @@ TEST(TierCopy, keeps_to_the_room_on_disk) {
   Tiers tiers(64 << 10);
   for (std::uint64_t i = 0; i < kEntries; ++i) ASSERT_TRUE(add(*tiers.memory, i));
   {
-    TierCopy copy(*tiers.memory, *tiers.disk);
+    TierCopy copy(tiers.route());
     const auto wanted = std::make_shared<Wanted>(State::kAllIn);
     copy.add_wanted(wanted);
     EXPECT_TRUE(comes_true([&] { return copy.copied() > 0; }));
@@ -137,7 +138,7 @@ TEST(TierCopy, keeps_to_the_room_on_disk) {
 TEST(TierCopy, two_of_them_copy_each_entry_once) {
   Tiers tiers;
   for (std::uint64_t i = 0; i < kEntries; ++i) ASSERT_TRUE(add(*tiers.memory, i));
-  TierCopy one(*tiers.memory, *tiers.disk), other(*tiers.memory, *tiers.disk);
+  TierCopy one(tiers.route()), other(tiers.route());
   one.add_wanted(std::make_shared<Wanted>(State::kAllIn));
   other.add_wanted(std::make_shared<Wanted>(State::kAllIn));
   EXPECT_TRUE(comes_true([&] { return one.copied() + other.copied() == kEntries; }));
@@ -146,7 +147,7 @@ TEST(TierCopy, two_of_them_copy_each_entry_once) {
 
 TEST(TierCopy, ends_at_once_in_a_forked_child) {
   Tiers tiers;
-  auto copy = std::make_unique<TierCopy>(*tiers.memory, *tiers.disk);
+  auto copy = std::make_unique<TierCopy>(tiers.route());
   copy->add_wanted(std::make_shared<Wanted>(State::kNotYet));
   const pid_t child = fork();
   if (child == 0) {

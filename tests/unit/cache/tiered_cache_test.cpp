@@ -1,4 +1,4 @@
-// The tiers in memory, and how they stand one after another.
+// The tiers in memory, and how any number of tiers stand one after another.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,10 +9,14 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
+#include "cache/disk_tier.h"
 #include "cache/lru_tier.h"
 #include "cache/ram_tier.h"
 #include "cache/tiered_cache.h"
+#include "support/counting_allocator.h"
+#include "support/device_tier.h"
 #include "support/temporary_folder.h"
 
 namespace penstock {
@@ -248,6 +252,19 @@ TEST(LruTier, throws_out_what_was_unused_longest) {
   EXPECT_EQ(tier->state().used_bytes, 0u);
 }
 
+TEST(LruTier, keeps_its_entries_in_blocks_of_its_allocator) {
+  const auto allocator = std::make_shared<CountingAllocator>();
+  const auto tier = make_lru_tier(3000, allocator);
+  EXPECT_TRUE(add(*tier, 1, 1000));
+  EXPECT_TRUE(holds(*tier, 1, 1000));
+  EXPECT_EQ(allocator->blocks, 1);
+  allocator->refuses = true;
+  EXPECT_EQ(*tier->add(key(2), 1000, filled_with(2), some_memory()), CacheTier::Added::kFull);
+  EXPECT_FALSE(tier->has(key(2)));
+  tier->withdraw(key(1));
+  EXPECT_EQ(allocator->blocks, 0);
+}
+
 // Sets the variable as long as it lives.
 class SharedMemoryDir {
  public:
@@ -298,6 +315,163 @@ TEST(TieredCache, wants_a_size_and_makes_its_tiers_for_the_first_who_uses_it) {
   EXPECT_EQ(cache->find(key(1), no_memory())->tier, 0u);
   cache->withdraw(key(1));
   EXPECT_FALSE(cache->has(key(1)));
+}
+
+// ---- three tiers, one of them on a device
+
+constexpr TieredCache::Keeping kReadAnywhere{0, false, EntryReader::kAnywhere};
+
+// What every entry of a loader is: a head and bytes.
+CacheTier::Fill whole_entry(std::uint64_t number) {
+  return [number](MutableBytes bytes) -> Status {
+    EntryHead head;
+    head.key = key(number);
+    head.bytes = bytes.size() - sizeof head;
+    std::memset(bytes.data(), static_cast<int>(number), bytes.size());
+    std::memcpy(bytes.data(), &head, sizeof head);
+    return {};
+  };
+}
+
+struct ThreeTiers {
+  static constexpr std::uint64_t kEntry = 1000;
+
+  // The device has space for two entries. The disk is the first tier, or the last.
+  explicit ThreeTiers(bool disk_first = false) {
+    std::vector<CacheTierPtr> tiers;
+    tiers.push_back(std::make_unique<DeviceTier>(2 * kEntry + 500));
+    tiers.push_back(*open_ram_tier({"three", kMiB, 2000, 1, 1, nullptr, folder.path()}));
+    ram = tiers.back().get();
+    tiers.insert(disk_first ? tiers.begin() : tiers.end(),
+                 *open_disk_tier({folder.path() + "/disk", kMiB, 100, nullptr}));
+    cache = std::make_unique<TieredCache>(CacheOptions{}, std::move(tiers));
+  }
+  bool add(std::uint64_t number, const TieredCache::Keeping& keeping) const {
+    const auto added = cache->add(key(number), kEntry, whole_entry(number), some_memory(), keeping);
+    return added && *added;
+  }
+  std::optional<std::size_t> tier_of(std::uint64_t number, EntryReader reader) const {
+    const auto hit = cache->find(key(number), memory, reader);
+    if (!hit) return std::nullopt;
+    return hit->tier;
+  }
+  // Until the memory takes no more entries of any key.
+  void fill_ram() const {
+    for (std::uint64_t i = 100; i < 100 + kMiB / kEntry; ++i) (void)ram->add(key(i), kEntry, whole_entry(i), memory, 0);
+    ASSERT_LT(ram->free_bytes(), kEntry);
+  }
+
+  TemporaryFolder folder;
+  CacheTier* ram = nullptr;
+  std::unique_ptr<TieredCache> cache;
+  const CacheTier::Allocate memory = some_memory();
+};
+
+TEST(TieredCache, an_entry_goes_to_the_first_of_three_tiers_that_has_space_and_that_its_reader_can_use) {
+  const ThreeTiers tiers;
+  for (const std::uint64_t number : {1u, 2u, 3u}) EXPECT_TRUE(tiers.add(number, kReadAnywhere));
+  EXPECT_EQ(tiers.tier_of(1, EntryReader::kAnywhere), 0u);
+  EXPECT_EQ(tiers.tier_of(2, EntryReader::kAnywhere), 0u);
+  EXPECT_EQ(tiers.tier_of(3, EntryReader::kAnywhere), 1u) << "the device is full";
+  tiers.cache->withdraw(key(2));
+  EXPECT_TRUE(tiers.add(4, {})) << "space on the device is of no use to code on the host";
+  EXPECT_EQ(tiers.tier_of(4, EntryReader::kHost), 1u);
+  EXPECT_FALSE(tiers.add(4, {})) << "it is there";
+  tiers.fill_ram();
+  EXPECT_TRUE(tiers.add(5, {}));
+  EXPECT_EQ(tiers.tier_of(5, EntryReader::kHost), 2u);
+  EXPECT_EQ(tiers.cache->free_bytes() + 1500, tiers.cache->free_bytes(EntryReader::kAnywhere));
+}
+
+TEST(TieredCache, an_entry_on_a_device_says_so_and_is_hidden_from_readers_on_the_host) {
+  const ThreeTiers tiers;
+  ASSERT_TRUE(tiers.add(1, {7, false, EntryReader::kAnywhere}));
+  const auto hit = tiers.cache->find(key(1), no_memory(), EntryReader::kAnywhere);
+  ASSERT_TRUE(hit);
+  EXPECT_FALSE(hit->found.is_on_host());
+  EXPECT_EQ(hit->found.device, DeviceTier::kDevice);
+  EXPECT_EQ(hit->found.mark.moment(), 7u);
+  ASSERT_EQ(hit->found.bytes.size(), ThreeTiers::kEntry);
+  EXPECT_EQ(DeviceTier::on_device(hit->found).substr(sizeof(EntryHead)),
+            std::string(ThreeTiers::kEntry - sizeof(EntryHead), '\1'));
+  EXPECT_FALSE(tiers.cache->find(key(1), no_memory()));
+  EXPECT_FALSE(tiers.cache->has(key(1)));
+  EXPECT_FALSE(tiers.cache->marked_at(key(1)));
+  EXPECT_TRUE(tiers.cache->has(key(1), EntryReader::kAnywhere));
+  EXPECT_EQ(tiers.cache->marked_at(key(1), EntryReader::kAnywhere), 7u);
+  ASSERT_TRUE(tiers.add(1, {})) << "so the host may have one of its own";
+  const auto on_host = tiers.cache->find(key(1), tiers.memory);
+  ASSERT_TRUE(on_host);
+  EXPECT_TRUE(on_host->found.is_on_host());
+  EXPECT_EQ(on_host->found.bytes.back(), std::byte{1});
+  tiers.cache->withdraw(key(1));
+  EXPECT_FALSE(tiers.cache->has(key(1), EntryReader::kAnywhere)) << "in none of the tiers";
+}
+
+TEST(TieredCache, what_must_not_outlive_the_process_passes_by_the_disk_wherever_that_stands) {
+  const ThreeTiers tiers(true);
+  EXPECT_TRUE(tiers.add(1, {}));
+  EXPECT_EQ(tiers.tier_of(1, EntryReader::kHost), 0u);
+  EXPECT_TRUE(tiers.add(2, {0, true, EntryReader::kHost}));
+  EXPECT_EQ(tiers.tier_of(2, EntryReader::kHost), 2u);
+  EXPECT_TRUE(tiers.add(3, {0, true, EntryReader::kAnywhere}));
+  EXPECT_EQ(tiers.tier_of(3, EntryReader::kAnywhere), 1u);
+  tiers.fill_ram();
+  EXPECT_FALSE(tiers.add(4, {0, true, EntryReader::kHost}));
+}
+
+class AllAreIn final : public WantedEntries {
+ public:
+  State look(const Has& has, const std::stop_token&) override {
+    sees_device = has(key(1));
+    return State::kAllIn;
+  }
+  std::atomic<bool> sees_device = false;
+};
+
+TEST(TieredCache, entries_in_memory_are_copied_to_the_tier_that_lasts_and_those_on_the_device_are_not) {
+  const ThreeTiers tiers(true);
+  ASSERT_EQ(*tiers.ram->add(key(2), ThreeTiers::kEntry, whole_entry(2), tiers.memory, 0), CacheTier::Added::kYes);
+  ASSERT_TRUE(tiers.add(1, {0, true, EntryReader::kAnywhere}));
+  const auto wanted = std::make_shared<AllAreIn>();
+  tiers.cache->add_wanted(wanted);
+  for (int i = 0; i < 6000 && tiers.cache->tiers()[0].copied == 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const std::vector<TierState> states = tiers.cache->tiers();
+  ASSERT_EQ(states.size(), 3u);
+  EXPECT_EQ(states[0].name, "disk");
+  EXPECT_EQ(states[0].copied, 1u);
+  EXPECT_EQ(states[0].entries, 1u) << "not what is on the device";
+  EXPECT_EQ(states[1].name, "gpu");
+  EXPECT_EQ(states[1].entries, 1u);
+  EXPECT_EQ(states[2].name, "ram");
+  EXPECT_TRUE(wanted->sees_device) << "an entry there need not be made";
+  EXPECT_EQ(tiers.tier_of(2, EntryReader::kHost), 0u);
+}
+
+TEST(TieredCache, a_number_that_is_agreed_on_comes_from_the_tier_that_lasts) {
+  const TemporaryFolder folder;
+  const auto cache = [&](const char* name) {
+    std::vector<CacheTierPtr> tiers;
+    tiers.push_back(*open_ram_tier({name, kMiB, 100, 1, 1, nullptr, folder.path()}));
+    tiers.push_back(*open_disk_tier({folder.path() + "/disk", kMiB, 100, nullptr}));
+    return std::make_unique<TieredCache>(CacheOptions{}, std::move(tiers));
+  };
+  EXPECT_EQ(cache("first")->agree(77, 2), 2u);
+  EXPECT_EQ(cache("second")->agree(77, 1), 2u) << "of the run before";
+}
+
+TEST(TieredCache, with_one_kind_of_tier_alone_there_is_nothing_to_copy) {
+  std::vector<CacheTierPtr> tiers;
+  tiers.push_back(make_lru_tier(1000));
+  tiers.push_back(make_lru_tier(1000));
+  EXPECT_FALSE(choose_copy(tiers));
+  tiers.clear();
+  EXPECT_FALSE(choose_copy(tiers));
+  const TemporaryFolder folder;
+  tiers.push_back(*open_disk_tier({folder.path(), kMiB, 100, nullptr}));
+  tiers.push_back(std::make_unique<DeviceTier>(1000));
+  EXPECT_FALSE(choose_copy(tiers)) << "what is on a device cannot be read";
 }
 
 }  // namespace

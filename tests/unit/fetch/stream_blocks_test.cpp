@@ -52,7 +52,7 @@ class StreamBlocksTest : public testing::Test {
   // Its text, or what went wrong.
   std::string text(std::size_t block) {
     const auto got = streams->get(block);
-    return got ? std::string(text_of((*got)->bytes)) : got.error().describe();
+    return got ? std::string(text_of((*got)->bytes())) : got.error().describe();
   }
   int opened() const { return store->counts().opened - before_.opened; }
 

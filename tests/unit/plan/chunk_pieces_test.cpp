@@ -86,6 +86,10 @@ TEST(ChunkPieces, random_boxes_are_covered_once_and_in_place) {
     const std::vector<ChunkedArrayPtr> arrays = {array};
     std::vector<ChunkPiece> pieces;
     cut_boxes(arrays, std::span(&box, 1), pieces);
+    std::vector<ChunkId> chunks, of_pieces;
+    list_chunks(arrays, std::span(&box, 1), chunks);
+    for (const ChunkPiece& piece : pieces) of_pieces.push_back(piece.chunk);
+    EXPECT_EQ(chunks, of_pieces);
     const auto found = elements_of(*array, pieces);
     ASSERT_EQ(found.size(), static_cast<std::size_t>(stride));
     for (const auto& [to, place] : found) {
@@ -96,6 +100,23 @@ TEST(ChunkPieces, random_boxes_are_covered_once_and_in_place) {
       }
     }
   }
+}
+
+TEST(ChunkPieces, those_of_a_chunk_are_brought_together_and_keep_their_order) {
+  std::vector<ChunkPiece> pieces(5);
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    pieces[i].chunk.number = 4 - i / 2;
+    pieces[i].to = static_cast<std::int64_t>(i);
+  }
+  sort_by_chunk(pieces);
+  const auto order = [&] {
+    std::vector<std::int64_t> to;
+    for (const ChunkPiece& piece : pieces) to.push_back(piece.to);
+    return to;
+  };
+  EXPECT_EQ(order(), (std::vector<std::int64_t>{4, 2, 3, 0, 1}));
+  sort_by_chunk(pieces);
+  EXPECT_EQ(order(), (std::vector<std::int64_t>{4, 2, 3, 0, 1}));
 }
 
 TEST(ChunkPieces, a_box_of_one_chunk_is_one_piece) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/field_plan.h"
+#include "support/counting_allocator.h"
 #include "support/layout_fields.h"
 #include "support/listed_source.h"
 #include "support/test_batch.h"
@@ -76,8 +77,26 @@ TEST_F(DeliveryTest, texts_and_ragged_parts_are_withdrawn_so_that_their_memory_c
   delivery.withdraw();
   EXPECT_EQ(batch.text(kCaption, 0), "stays");
   EXPECT_EQ(batch.text(kCaption, 1), "");
-  EXPECT_EQ(batch.contents.parts[kRagged][1].data, nullptr);
+  EXPECT_EQ(batch.contents.parts[kRagged][1].memory.size(), 0u);
   EXPECT_EQ(batch.contents.variable.bytes, used);
+}
+
+TEST_F(DeliveryTest, a_part_is_a_block_of_the_allocator_of_parts) {
+  const auto of_parts = std::make_shared<CountingAllocator>();
+  VariableMemory variable(batch.ledger, 1 << 20, of_parts);
+  BatchContents contents;
+  contents.prepare(batch.layout, 2);
+  const BatchTarget target{batch.layout, contents, variable};
+  delivery.begin({&target, 0});
+  ASSERT_TRUE(delivery.deliver(kRagged, ragged(3)));
+  ASSERT_TRUE(delivery.deliver(kRagged, ragged(0)));
+  EXPECT_EQ(of_parts->allocations, 2) << "one without elements, too";
+  EXPECT_EQ(of_parts->blocks, 1);
+  of_parts->refuses = true;
+  EXPECT_EQ(delivery.deliver(kRagged, ragged(3)).error().code, ErrorCode::kNoMemory);
+  delivery.withdraw();
+  EXPECT_EQ(of_parts->blocks, 0);
+  EXPECT_EQ(contents.variable.bytes, 0u);
 }
 
 TEST_F(DeliveryTest, a_part_of_another_type_than_the_batch_has_takes_no_memory) {

@@ -44,8 +44,8 @@ TEST(WorkerStatistics, add_and_subtract_number_by_number) {
   WorkerStats a, b;
   a.stages[1] = {2.0, 5, 100, 1.0};
   b.stages[1] = {0.5, 2, 40, 0.25};
-  a.cache = {{{{3, 300, 1.0}, {1, 10, 0.5}}}, 4};
-  b.cache = {{{{2, 200, 0.5}, {1, 10, 0.5}}}, 1};
+  a.cache = {{{3, 300, 1.0}, {1, 10, 0.5}}, 4};
+  b.cache = {{{2, 200, 0.5}, {1, 10, 0.5}}, 1};
   a += b;
   EXPECT_EQ(a.stages[1].items, 7u);
   EXPECT_EQ(a.cache.hits(), 7u);
@@ -53,6 +53,10 @@ TEST(WorkerStatistics, add_and_subtract_number_by_number) {
   EXPECT_DOUBLE_EQ((a - b).stages[1].seconds, 2.0);
   EXPECT_EQ((a - b).cache.tiers[0].bytes, 300u);
   EXPECT_EQ((a - b).cache.misses, 4u);
+  EXPECT_EQ((a - WorkerStats{}).cache.tiers.size(), 2u) << "any number of tiers, none on one side";
+  WorkerStats none;
+  none += a;
+  EXPECT_EQ(none.cache.tiers[1].hits, 2u);
   EXPECT_DOUBLE_EQ(CacheStats{}.hit_ratio(), 0);
   EXPECT_EQ(name_of(Stage::kDecode), "decode");
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/random.h"
+#include "support/counting_allocator.h"
 
 namespace penstock {
 namespace {
@@ -39,6 +40,22 @@ TEST_F(DecodedChunkCacheTest, a_chunk_is_decoded_once_and_found_again) {
   EXPECT_EQ(claim(0, kA), Kind::kDecode);
   EXPECT_EQ(claim(1, kA), Kind::kReady);
   EXPECT_EQ(ledger->used(), 100u);
+}
+
+TEST_F(DecodedChunkCacheTest, chunks_are_blocks_of_its_allocator_and_used_alone_where_it_has_none) {
+  const auto allocator = std::make_shared<CountingAllocator>();
+  {
+    DecodedChunkCache cache(ledger, 200, 0, allocator);
+    EXPECT_EQ(cache.claim(0, kA, {100})->kind, Kind::kDecode);
+    EXPECT_EQ(allocator->blocks, 1);
+    allocator->refuses = true;
+    EXPECT_EQ(cache.claim(0, kB, {100})->kind, Kind::kAlone);
+    EXPECT_EQ(ledger->used(), 100u) << "nothing stays reserved for the block that was refused";
+    cache.publish(kA);
+    cache.release(kA);
+  }
+  EXPECT_EQ(allocator->blocks, 0);
+  EXPECT_EQ(ledger->used(), 0u);
 }
 
 TEST_F(DecodedChunkCacheTest, what_only_one_sample_needs_is_decoded_in_place) {

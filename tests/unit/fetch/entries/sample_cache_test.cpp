@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "cache/lru_tier.h"
 #include "plan/field_plan.h"
+#include "support/device_tier.h"
 #include "support/listed_source.h"
 #include "support/memory_cache.h"
 #include "support/test_worker.h"
@@ -122,6 +124,26 @@ TEST_F(SampleCacheTest, a_server_is_asked_for_versions_of_what_another_loader_ca
   EXPECT_TRUE(loader->questions(0).front().only_version);
   EXPECT_EQ(find(0), "aaaa");
   EXPECT_TRUE(loader->questions(0).empty());
+}
+
+TEST_F(SampleCacheTest, hits_are_counted_for_any_number_of_tiers_and_an_entry_on_a_device_is_none) {
+  std::vector<CacheTierPtr> three;
+  three.push_back(std::make_unique<DeviceTier>(1 << 20));
+  three.push_back(make_lru_tier(10));  // too small for an entry
+  three.push_back(make_lru_tier(1 << 20));
+  tiers = std::make_shared<TieredCache>(CacheOptions{}, std::move(three));
+  open();
+  EXPECT_TRUE(add(0, "aaaa", version()));
+  EXPECT_EQ(find(0), "aaaa");
+  EXPECT_EQ(worker.counters.cache.tiers[2].hits.get(), 1u);
+  const auto nothing = [](MutableBytes) -> Status { return {}; };
+  ASSERT_TRUE(*tiers->add(subject(1).key, 200, nothing, allocate, {0, false, EntryReader::kAnywhere}));
+  EXPECT_EQ(find(1), "");
+  EXPECT_FALSE(loader->has_sample(1));
+  EXPECT_TRUE(tiers->has(subject(1).key, EntryReader::kAnywhere)) << "it is nothing that is wrong";
+  const CacheStats stats = worker.counters.cache.read();
+  EXPECT_EQ(stats.hits(), 1u);
+  EXPECT_EQ(stats.misses, 1u);
 }
 
 }  // namespace

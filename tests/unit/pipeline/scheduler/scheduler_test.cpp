@@ -162,7 +162,7 @@ class Bench {
     Scheduler::Setup setup{.plan = plan_,
                            .layout = layout_,
                            .pool = pool_,
-                           .room = variable_,
+                           .variable_memory = variable_,
                            .ledger = ledger_,
                            .reads = reads_};
     setup.in_flight_bytes = options.in_flight_bytes;
