@@ -58,14 +58,23 @@ class ClaimRunnerTest : public testing::Test {
       EXPECT_EQ(bytes, 8u);
       return DeferredSample();
     };
-    ClaimRunner(memory.layout, *memory.variable, {.on_error = on_error, .seed = seed}, defer).run(claim, maker);
+    ClaimRunner(plan, memory.layout, *memory.variable, {.on_error = on_error, .seed = seed}, defer).run(claim, maker);
   }
   std::vector<std::string> messages() const {
     std::vector<std::string> out;
-    for (const Error& error : batch->errors) out.push_back(error.message);
+    for (const Error& error : trouble().errors) out.push_back(error.message);
     return out;
   }
+  BatchTrouble trouble() const {
+    const MutexLock lock(batch->trouble_mutex);
+    return batch->trouble;
+  }
+  void forget_trouble() {
+    const MutexLock lock(batch->trouble_mutex);
+    batch->trouble = {};
+  }
 
+  SamplePlan plan;
   TestBatch memory{{field("number", DType::kInt64, {})}, 4};
   std::shared_ptr<OpenBatch> batch = std::make_shared<OpenBatch>();
   Claim claim;
@@ -80,23 +89,23 @@ TEST_F(ClaimRunnerTest, makes_the_claimed_samples_of_the_batch_in_order) {
   run(OnError::kRaise);
   EXPECT_THAT(maker.asked, ElementsAre(kFirst + 1, kFirst + 2));
   EXPECT_THAT(maker.positions, ElementsAre(kFirst + 1, kFirst + 2));
-  EXPECT_FALSE(batch->failed);
-  EXPECT_THAT(batch->errors, IsEmpty());
+  EXPECT_FALSE(trouble().failed);
+  EXPECT_THAT(trouble().errors, IsEmpty());
 }
 
 TEST_F(ClaimRunnerTest, a_bad_sample_fails_its_batch_where_errors_are_raised) {
   maker.bad = {kFirst + 1};
   run(OnError::kRaise);
-  EXPECT_TRUE(batch->failed);
+  EXPECT_TRUE(trouble().failed);
   EXPECT_THAT(messages(), ElementsAre("bad sample 21"));
-  EXPECT_THAT(batch->left_out, IsEmpty());
+  EXPECT_THAT(trouble().left_out, IsEmpty());
 }
 
 TEST_F(ClaimRunnerTest, a_bad_sample_is_left_out_where_errors_are_skipped) {
   maker.bad = {kFirst + 1, kFirst + 3};
   run(OnError::kSkip);
-  EXPECT_FALSE(batch->failed);
-  EXPECT_THAT(batch->left_out, ElementsAre(false, true, false, true));
+  EXPECT_FALSE(trouble().failed);
+  EXPECT_THAT(trouble().left_out, ElementsAre(false, true, false, true));
   EXPECT_THAT(messages(), ElementsAre("bad sample 21", "bad sample 23"));
   EXPECT_THAT(maker.asked, SizeIs(4)) << "the others are made";
 }
@@ -105,12 +114,12 @@ TEST_F(ClaimRunnerTest, an_interrupted_sample_is_neither_skipped_nor_replaced) {
   maker.bad = {kFirst};
   maker.code = ErrorCode::kStopped;
   for (const OnError on_error : {OnError::kSkip, OnError::kReplace}) {
-    batch->failed = false;
+    forget_trouble();
     maker.asked.clear();
     run(on_error);
-    EXPECT_TRUE(batch->failed);
-    EXPECT_THAT(batch->left_out, IsEmpty());
-    EXPECT_EQ(batch->replaced, 0u);
+    EXPECT_TRUE(trouble().failed);
+    EXPECT_THAT(trouble().left_out, IsEmpty());
+    EXPECT_EQ(trouble().replaced, 0u);
     EXPECT_THAT(maker.asked, ElementsAre(kFirst, kFirst + 1, kFirst + 2, kFirst + 3));
   }
 }
@@ -118,8 +127,8 @@ TEST_F(ClaimRunnerTest, an_interrupted_sample_is_neither_skipped_nor_replaced) {
 TEST_F(ClaimRunnerTest, a_bad_sample_is_replaced_by_another_at_the_same_position) {
   maker.bad = {kFirst};
   run(OnError::kReplace);
-  EXPECT_FALSE(batch->failed);
-  EXPECT_EQ(batch->replaced, 1u);
+  EXPECT_FALSE(trouble().failed);
+  EXPECT_EQ(trouble().replaced, 1u);
   EXPECT_THAT(messages(), ElementsAre("bad sample 20"));
   ASSERT_THAT(maker.asked, SizeIs(5));
   EXPECT_NE(maker.asked[1], kFirst);
@@ -146,8 +155,8 @@ TEST_F(ClaimRunnerTest, after_eight_bad_stand_ins_the_batch_fails_with_the_error
   claim.count = 1;
   run(OnError::kReplace);
   EXPECT_THAT(maker.asked, SizeIs(1 + 8));
-  EXPECT_TRUE(batch->failed);
-  EXPECT_EQ(batch->replaced, 0u);
+  EXPECT_TRUE(trouble().failed);
+  EXPECT_EQ(trouble().replaced, 0u);
   EXPECT_THAT(messages(), ElementsAre("bad sample 20"));
 }
 
@@ -167,7 +176,7 @@ TEST_F(ClaimRunnerTest, a_sample_that_comes_too_early_is_put_off) {
   maker.too_early = {kFirst + 2};
   run(OnError::kRaise);
   EXPECT_THAT(claim.put_off, ElementsAre(2));
-  EXPECT_FALSE(batch->failed);
+  EXPECT_FALSE(trouble().failed);
 }
 
 TEST_F(ClaimRunnerTest, deferred_samples_are_counted_and_know_their_place) {
@@ -186,8 +195,8 @@ TEST_F(ClaimRunnerTest, a_stand_in_that_is_deferred_is_not_counted_as_made_and_k
   run(OnError::kReplace);
   EXPECT_EQ(claim.deferred, 1u);
   EXPECT_EQ(deferred_for, 1);
-  EXPECT_EQ(batch->replaced, 0u) << "whoever completes it counts it";
-  EXPECT_THAT(batch->errors, IsEmpty());
+  EXPECT_EQ(trouble().replaced, 0u) << "it is counted when it is completed";
+  EXPECT_THAT(trouble().errors, IsEmpty());
 }
 
 TEST_F(ClaimRunnerTest, a_batch_that_takes_too_much_fails_as_a_whole_whatever_the_policy) {
@@ -195,15 +204,14 @@ TEST_F(ClaimRunnerTest, a_batch_that_takes_too_much_fails_as_a_whole_whatever_th
   maker.code = ErrorCode::kNoMemory;
   maker.breaks_batch = true;
   for (const OnError on_error : {OnError::kSkip, OnError::kReplace}) {
-    batch->failed = false;
-    batch->too_large.reset();
+    forget_trouble();
     maker.asked.clear();
     claim.count = 1;
     run(on_error);
-    EXPECT_TRUE(batch->failed);
-    ASSERT_TRUE(batch->too_large);
-    EXPECT_EQ(batch->too_large->message, "bad sample 20");
-    EXPECT_THAT(batch->errors, IsEmpty());
+    EXPECT_TRUE(trouble().failed);
+    ASSERT_TRUE(trouble().too_large);
+    EXPECT_EQ(trouble().too_large->message, "bad sample 20");
+    EXPECT_THAT(trouble().errors, IsEmpty());
     EXPECT_THAT(maker.asked, ElementsAre(kFirst)) << "no stand-in is tried";
   }
 }
