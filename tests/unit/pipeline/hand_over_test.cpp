@@ -23,8 +23,8 @@ LayoutField part_field(BatchForm form) {
 }
 
 Part part_of(std::int16_t number, std::int64_t length) {
-  Part part{{DType::kInt16, {length}}, std::make_unique<std::byte[]>(static_cast<std::size_t>(length) * 2)};
-  std::memcpy(part.data.get(), &number, sizeof number);
+  Part part{{DType::kInt16, {length}}, MemoryBlock::allocate(static_cast<std::size_t>(length) * 2)};
+  std::memcpy(part.memory.data(), &number, sizeof number);
   return part;
 }
 
@@ -92,7 +92,7 @@ TEST(HandOver, the_part_of_a_batch_of_one_is_an_array_of_one) {
   handed.made.contents.parts[0].push_back(part_of(5, 3));
   const BatchField& array = handed.only();
   EXPECT_EQ(array.spec, (ArraySpec{DType::kInt16, {1, 3}}));
-  EXPECT_EQ(array.data, handed.made.contents.parts[0][0].data.get());
+  EXPECT_EQ(array.data, handed.made.contents.parts[0][0].memory.data());
   EXPECT_THAT(array.items, IsEmpty());
 }
 
