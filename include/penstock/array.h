@@ -1,5 +1,5 @@
-// Describes an array: element type and shape. Names and layouts are NumPy's. All types here are plain values,
-// and the functions may be called from any thread.
+// Describes an array: its element type, its shape, and the device whose memory holds it. Names and layouts are
+// NumPy's. All types here are plain values, and the functions may be called from any thread.
 #pragma once
 
 #include <cstddef>
@@ -46,6 +46,16 @@ struct ArraySpec {
 
   std::size_t bytes() const { return element_count(shape) * size_of(dtype); }
   bool operator==(const ArraySpec&) const = default;
+};
+
+// The values are those of DLPack.
+enum class DeviceKind : std::uint8_t { kCpu = 1, kCuda = 2 };
+
+struct Device {
+  DeviceKind kind = DeviceKind::kCpu;
+  int index = 0;  // among devices of this kind
+
+  bool operator==(const Device&) const = default;
 };
 
 }  // namespace penstock

@@ -12,7 +12,6 @@
 
 #include "penstock/array.h"
 #include "penstock/cache.h"
-#include "penstock/device.h"
 #include "penstock/result.h"
 #include "penstock/source.h"
 #include "penstock/stats.h"

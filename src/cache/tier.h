@@ -13,8 +13,8 @@
 
 #include "base/bytes.h"
 #include "cache/shared/entry.h"
+#include "penstock/array.h"
 #include "penstock/cache.h"
-#include "penstock/device.h"
 #include "penstock/result.h"
 
 namespace penstock {

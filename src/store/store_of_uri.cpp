@@ -8,7 +8,7 @@
 
 #include "base/text/lower_case.h"
 #include "base/text/uri_scheme.h"
-#include "store/file_store.h"
+#include "store/file/file_store.h"
 #include "store/http/http_store.h"
 
 namespace penstock {

@@ -8,7 +8,7 @@
 
 #include "base/memory/opening_memory.h"
 #include "penstock/interruption.h"
-#include "store/file_store.h"
+#include "store/file/file_store.h"
 #include "store/http/http_store.h"
 #include "store/memory_store.h"
 #include "support/fault_calls.h"

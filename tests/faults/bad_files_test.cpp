@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "source/files/npy_source.h"
-#include "store/file_store.h"
+#include "store/file/file_store.h"
 #include "support/encode_images.h"
 #include "support/fault_calls.h"
 #include "support/make_npy.h"

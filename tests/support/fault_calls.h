@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "base/random.h"
-#include "store/file_calls.h"
+#include "store/file/file_calls.h"
 
 namespace penstock {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/random.h"
-#include "store/file_store.h"
+#include "store/file/file_store.h"
 
 namespace penstock {
 namespace {

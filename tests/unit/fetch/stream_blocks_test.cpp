@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/random.h"
-#include "store/file_store.h"
+#include "store/file/file_store.h"
 #include "support/listed_source.h"
 #include "support/make_gzip.h"
 #include "support/temporary_folder.h"

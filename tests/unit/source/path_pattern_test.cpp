@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "store/file_store.h"
+#include "store/file/file_store.h"
 #include "store/memory_store.h"
 #include "support/fault_store.h"
 #include "support/temporary_folder.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "store/file_store.h"
+#include "store/file/file_store.h"
 #include "support/http_reading.h"
 #include "support/watchdog.h"
 

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/text/uri_scheme.h"
-#include "store/file_store.h"
+#include "store/file/file_store.h"
 #include "store/http/http_store.h"
 #include "store/memory_store.h"
 

@@ -8,7 +8,7 @@
 #include "penstock/source.h"
 #include "source/extent.h"
 #include "source/source_storage.h"
-#include "store/file_store.h"
+#include "store/file/file_store.h"
 #include "support/make_tar.h"
 #include "support/make_tfrecord.h"
 #include "support/temporary_folder.h"

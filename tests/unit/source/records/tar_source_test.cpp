@@ -7,7 +7,7 @@
 
 #include "source/array_layout.h"
 #include "source/extent.h"
-#include "store/file_store.h"
+#include "store/file/file_store.h"
 #include "store/memory_store.h"
 #include "support/make_tar.h"
 

@@ -8,7 +8,7 @@
 
 #include <atomic>
 
-#include "store/file_calls.h"
+#include "store/file/file_calls.h"
 #include "store/store.h"
 
 namespace penstock {

@@ -1,4 +1,4 @@
-#include "store/file_writer.h"
+#include "store/file/file_writer.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "store/file_store.h"
+#include "store/file/file_store.h"
 #include "support/fault_calls.h"
 #include "support/temporary_folder.h"
 

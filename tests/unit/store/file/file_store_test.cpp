@@ -1,4 +1,4 @@
-#include "store/file_store.h"
+#include "store/file/file_store.h"
 
 #include <gtest/gtest.h>
 #include <fcntl.h>

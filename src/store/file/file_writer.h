@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "store/file_calls.h"
+#include "store/file/file_calls.h"
 #include "store/object_writer.h"
 
 namespace penstock {

@@ -1,4 +1,4 @@
-#include "store/file_store.h"
+#include "store/file/file_store.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 
 #include "base/random.h"
 #include "penstock/interruption.h"
-#include "store/file_error.h"
-#include "store/file_writer.h"
+#include "store/file/file_error.h"
+#include "store/file/file_writer.h"
 
 namespace penstock {
 namespace {

@@ -1,4 +1,4 @@
-#include "store/file_writer.h"
+#include "store/file/file_writer.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "store/file_error.h"
+#include "store/file/file_error.h"
 
 namespace penstock {
 namespace {

@@ -1,4 +1,4 @@
-#include "store/file_error.h"
+#include "store/file/file_error.h"
 
 #include <fmt/format.h>
 
