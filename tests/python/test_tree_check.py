@@ -39,7 +39,7 @@ def test_a_tree_in_order_passes(tree):
 
 
 def test_a_folder_includes_nothing_that_comes_later(tree):
-    (tree / "src/base/clock.cpp").write_text('#include "store/file/file_store.h"\nticks')
+    (tree / "src/base/clock.cpp").write_text('#include "store/file_store.h"\nticks')
     (tree / "src/store/file_store.h").touch()
     check_faults(tree, "src/base/clock.cpp:1: base includes store/file_store.h")
 
