@@ -178,7 +178,7 @@ def test_ten_thousand_files_open(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_files_open_with_progress(tmp_path):
+def test_a_hundred_thousand_files_open(tmp_path):
     for folder in range(100):
         (tmp_path / "data" / f"{folder:02}").mkdir(parents=True)
         for file in range(1000):
@@ -187,4 +187,5 @@ def test_a_hundred_thousand_files_open_with_progress(tmp_path):
     handle = _core.open_source([os.fsencode(tmp_path / "data")], kind="", masks=b"", root=b"", columns=[], field_kinds={},
                                verify=True, keep_index=False, progress=seen.append)
     assert len(handle) == 100_000
-    assert seen == sorted(seen) and all(count <= 100_000 for count in seen) and len(seen) > 0
+    # A fast machine may be done before the first report, so their number is not tested here but in file_index_test.cpp.
+    assert seen == sorted(seen) and all(count <= 100_000 for count in seen)

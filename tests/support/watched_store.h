@@ -1,8 +1,8 @@
 // A store of objects in memory that counts what is asked of it.
 //
 // It may want reads ahead, as a server does; then it answers them at once, on the thread that starts them. Objects may
-// be replaced at any time, also in the middle of a read (before_read). Thread-safe, but for before_read, which is set
-// before the store is used.
+// be replaced at any time, also in the middle of a read (before_read). Thread-safe, but for before_read and before_list,
+// which are set before the store is used.
 #pragma once
 
 #include <atomic>
@@ -34,6 +34,7 @@ class WatchedStore final : public Store {
   Counts counts() const { return {opened_, *read_, asked_, started_}; }
 
   std::function<void()> before_read;
+  std::function<void(const std::string& key)> before_list;
 
   StoreTraits traits() const override {
     StoreTraits traits = objects_.traits();
@@ -51,6 +52,7 @@ class WatchedStore final : public Store {
     return objects_.stat(key);
   }
   Status list_pages(const std::string& key, const ListOptions& options, const TakePage& take) const override {
+    if (before_list) before_list(key);
     return objects_.list_pages(key, options, take);
   }
   void start_read(ObjectRead wanted, Allocate allocate, std::stop_token stop, Done done) const override {

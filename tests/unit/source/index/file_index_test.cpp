@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <latch>
 
 #include "base/crc32c.h"
 #include "base/random.h"
 #include "store/memory_store.h"
 #include "support/fault_store.h"
 #include "support/watchdog.h"
+#include "support/watched_store.h"
 
 namespace penstock {
 namespace {
@@ -50,6 +52,41 @@ TEST(ScanFolder, counts_what_it_leaves_out_by_ending) {
   ASSERT_TRUE(again) << again.error().describe();
   EXPECT_EQ(again->left_out.by_ending, expected);
   EXPECT_EQ(again->left_out.example, "LICENSE");
+}
+
+TEST(ScanFolder, tells_the_number_of_files_while_it_still_looks) {
+  const Watchdog watchdog("looking for files");
+  WatchedStore store;
+  for (const char* name : {"root/1.png", "root/2.png", "root/slow/3.png"}) store.put(name, "pixels");
+  std::latch was_told(1);
+  store.before_list = [&](const std::string& key) {
+    if (key == "root/slow") was_told.wait();
+  };
+  std::vector<std::uint64_t> told;
+  const auto index = scan_folder(store, "root", "", {.progress = [&](std::uint64_t files) {
+                                   told.push_back(files);
+                                   if (told.size() == 1) was_told.count_down();
+                                   return true;
+                                 }});
+  ASSERT_TRUE(index) << index.error().describe();
+  EXPECT_EQ(index->files.size(), 3u);
+  EXPECT_FALSE(told.empty());
+  EXPECT_TRUE(std::ranges::is_sorted(told));
+  EXPECT_LE(told.back(), 3u);
+}
+
+TEST(ScanFolder, stops_when_progress_says_so) {
+  const Watchdog watchdog("looking for files");
+  WatchedStore store;
+  store.put("root/1.png", "pixels");
+  std::latch was_told(1);
+  store.before_list = [&](const std::string&) { was_told.wait(); };
+  const auto index = scan_folder(store, "root", "", {.progress = [&](std::uint64_t) {
+                                   was_told.count_down();
+                                   return false;
+                                 }});
+  ASSERT_FALSE(index);
+  EXPECT_EQ(index.error().code, ErrorCode::kStopped);
 }
 
 TEST(SavedIndex, another_version_is_no_damage) {
