@@ -53,7 +53,7 @@ $(VENV)/.created: $(STAMPS)/packages
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.created $(SOURCES)
-	@echo "building penstock (the first time takes about six minutes on two cores)"
+	@echo "building penstock (the first time takes three minutes on two fast cores)"
 	@$(PIP) install --no-build-isolation --no-deps --force-reinstall .
 	@touch $@
 
