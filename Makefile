@@ -79,8 +79,8 @@ test: test-cpp test-sanitizers test-fuzz test-python
 # The C++ tests are built together with the module, from one library: it is what is installed that is tested.
 TEST_BUILD := build/with-tests
 $(TEST_BUILD)/.installed: $(STAMPS)/test-packages $(VENV)/.created $(SOURCES) $(TEST_SOURCES)
-	@$(PIP) install --no-build-isolation --no-deps --force-reinstall -C build-dir=$(TEST_BUILD) \
-	  -C cmake.define.PENSTOCK_TESTS=ON -C cmake.define.PENSTOCK_PCH=ON .
+	@$(PIP) install --no-build-isolation --no-deps --force-reinstall --config-settings=build-dir=$(TEST_BUILD) \
+	  --config-settings=cmake.define.PENSTOCK_TESTS=ON --config-settings=cmake.define.PENSTOCK_PCH=ON .
 	@touch $@ $(VENV)/.installed
 
 test-quick: $(TEST_BUILD)/.installed $(VENV)/.test-packages build/venv-zarr2/.created
