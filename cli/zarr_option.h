@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "penstock/arrays.h"
+#include "penstock/source.h"
 
 namespace penstock::cli {
 

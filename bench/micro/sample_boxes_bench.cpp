@@ -15,7 +15,7 @@
 
 #include "base/memory/area.h"
 #include "fetch/lookahead.h"
-#include "penstock/arrays.h"
+#include "penstock/source.h"
 #include "penstock/loader.h"
 #include "plan/chunk_pieces.h"
 #include "plan/sample_boxes.h"

@@ -7,7 +7,7 @@
 
 #include "bind.h"
 #include "errors.h"
-#include "penstock/arrays.h"
+#include "penstock/source.h"
 #include "source_handle.h"
 
 namespace nb = nanobind;

@@ -17,7 +17,6 @@
 #include "errors.h"
 #include "interruptible.h"
 #include "loader_stats.h"
-#include "penstock/ranks.h"
 #include "shared_loader.h"
 
 namespace nb = nanobind;

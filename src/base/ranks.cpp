@@ -1,4 +1,4 @@
-#include "penstock/ranks.h"
+#include "penstock/loader.h"
 
 #include <algorithm>
 #include <charconv>

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/text/lower_case.h"
-#include "penstock/arrays.h"
+#include "penstock/source.h"
 #include "source/files/file_list.h"
 #include "source/files/npy_source.h"
 #include "source/manifest/manifest_source.h"

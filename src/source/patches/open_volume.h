@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "penstock/arrays.h"
+#include "penstock/source.h"
 #include "source/chunked_array.h"
 #include "source/value_coding.h"
 

@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "penstock/arrays.h"
+#include "penstock/source.h"
 #include "source/patches/position_sets.h"
 #include "source/sample_draws.h"
 

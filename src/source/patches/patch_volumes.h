@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "penstock/arrays.h"
+#include "penstock/source.h"
 #include "source/patches/open_volume.h"
 #include "source/patches/patch_grid.h"
 

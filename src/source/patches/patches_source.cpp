@@ -6,7 +6,7 @@
 
 #include "base/memory/opening_memory.h"
 #include "base/random.h"
-#include "penstock/arrays.h"
+#include "penstock/source.h"
 #include "penstock/interruption.h"
 #include "source/array_box.h"
 #include "source/array_layout.h"

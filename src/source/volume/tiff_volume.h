@@ -9,7 +9,7 @@
 // Elements are delivered as they are stored: colours are not converted.
 #pragma once
 
-#include "penstock/arrays.h"
+#include "penstock/source.h"
 #include "source/chunked_array.h"
 
 namespace penstock {

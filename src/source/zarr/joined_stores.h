@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "penstock/arrays.h"
+#include "penstock/source.h"
 #include "source/zarr/metadata/zarr_node.h"
 
 namespace penstock {

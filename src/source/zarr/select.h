@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "penstock/arrays.h"
+#include "penstock/source.h"
 #include "source/zarr/coordinate.h"
 #include "source/zarr/index_runs.h"
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "penstock/arrays.h"
+#include "penstock/source.h"
 #include "source/zarr/coordinate.h"
 
 namespace penstock {

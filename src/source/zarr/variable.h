@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "penstock/arrays.h"
+#include "penstock/source.h"
 #include "source/value_coding.h"
 #include "source/zarr/select.h"
 

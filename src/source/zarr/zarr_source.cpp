@@ -11,7 +11,7 @@
 #include "base/text/nearest_name.h"
 #include "base/memory/opening_memory.h"
 #include "base/random.h"
-#include "penstock/arrays.h"
+#include "penstock/source.h"
 #include "penstock/interruption.h"
 #include "source/extent.h"
 #include "source/source_storage.h"

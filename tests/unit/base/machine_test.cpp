@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "penstock/ranks.h"
+#include "penstock/loader.h"
 
 namespace penstock {
 namespace {

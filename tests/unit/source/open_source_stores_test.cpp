@@ -4,9 +4,8 @@
 
 #include <filesystem>
 
-#include "penstock/arrays.h"
-#include "penstock/loader.h"
 #include "penstock/source.h"
+#include "penstock/loader.h"
 #include "source/source_storage.h"
 #include "store/memory_store.h"
 #include "store/store_of_uri.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "penstock/arrays.h"
+#include "penstock/source.h"
 #include "source/chunked_array.h"
 #include "source/zarr/metadata/zarr_metadata.h"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "penstock/arrays.h"
+#include "penstock/source.h"
 #include "source/chunked_array.h"
 #include "source/zarr/metadata/fill_value.h"
 

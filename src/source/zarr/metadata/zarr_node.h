@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "penstock/arrays.h"
+#include "penstock/source.h"
 #include "source/chunked_array.h"
 #include "source/zarr/metadata/metadata_object.h"
 
