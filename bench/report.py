@@ -189,7 +189,7 @@ def kept_rows():
 
 
 def latest_rows():
-    """Of each workload the rows of its latest run with all cases."""
+    """Returns the rows of the latest run with all cases, per workload."""
     rows = [json.loads(line) for line in places.RESULTS.read_text().splitlines()] if places.RESULTS.exists() else []
     rows = kept_rows() + [row for row in rows if not row["partial"]]
     latest = {}

@@ -26,7 +26,7 @@ def small_shared_memory(size):
 
 
 def test_more_than_there_is_free_is_said_and_a_private_cache_used(noisy, caplog):
-    """Of 64 processes on the node: each makes do with its part."""
+    """With 64 processes on the node, each uses only its part of the memory."""
     status = os.statvfs(SHARED)
     ask = status.f_bavail * status.f_frsize + (64 << 20)
     options = {"transform": [ps.RandomCrop(32)], "rank": 1, "world_size": 64, "epoch_size": 64 * 20}
