@@ -182,7 +182,7 @@ def scaling():
 
 
 def kept_rows():
-    """What earlier calls of write_numbers kept, perhaps on another machine."""
+    """Returns the rows that earlier calls of write_numbers saved, perhaps on another machine."""
     lines = [json.loads(line) for line in NUMBERS.read_text().splitlines()] if NUMBERS.exists() else []
     runs = {line["run"]: line for line in lines if "workload" not in line}
     return [{**runs[line["run"]], **line} for line in lines if "workload" in line]

@@ -67,7 +67,7 @@ class Child:
                                         stdout=subprocess.PIPE, text=True, cwd=pathlib.Path(__file__).parent)
 
     def open(self, bomb):
-        """What it said; or a sentence, where it is gone or does not answer."""
+        """Returns the answer of the process, or a sentence if it has ended or does not answer."""
         if self.process is None:
             self.start()
         self.process.stdin.write(json.dumps(dataclasses.asdict(bomb) | {"path": str(bomb.path)}) + "\n")
@@ -90,7 +90,7 @@ class Child:
 
 
 def faults_of(bomb, answer):
-    """What is wrong with what came of it."""
+    """Returns the faults of the answer."""
     if isinstance(answer, str):
         return [answer]
     faults = []
@@ -108,7 +108,7 @@ def faults_of(bomb, answer):
 
 
 def check(bombs):
-    """The faults of each bomb, confirmed in a process of its own: what one leaves behind is not another's."""
+    """Returns the faults of each bomb. Each fault is confirmed in a new process, free of what other bombs left."""
     child, found = Child(), {}
     try:
         for bomb in bombs:

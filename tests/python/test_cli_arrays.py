@@ -1,4 +1,4 @@
-"""What inspect, verify, statistics and bench say of Zarr arrays and groups, here and on a server."""
+"""The commands inspect, verify, statistics and bench with Zarr arrays and groups, on disk and on a server."""
 
 import functools
 import http.server

@@ -18,7 +18,7 @@ def place_coded(number=0):
 
 @pytest.fixture
 def coded(tmp_path):
-    """Every picture says where its pixels stand, and so does its mask (column + 40 * (row % 6))."""
+    """Each pixel of a picture holds its own position, and so does each pixel of its mask (column + 40 * (row % 6))."""
     rows, columns = np.mgrid[:SIDE, :SIDE]
     for i in range(SAMPLES):
         save_png(tmp_path / "images" / f"{i:02}.png", place_coded(i))
