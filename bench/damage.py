@@ -52,7 +52,7 @@ def next_line(process):
 
 
 def read_all(column, python, paths):
-    """What the reader says of each path: a dict, "crash" or "hang". After either the rest is started anew."""
+    """Returns the answer of the reader per path: a dict, "crash" or "hang". After the last two, it is restarted."""
     results = {}
     while len(results) < len(paths):
         left = [path for path in paths if path not in results]

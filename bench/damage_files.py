@@ -26,7 +26,7 @@ def samples():
 
 @dataclass
 class Layout:
-    """Of each sample: where it begins, where its payload begins, where it ends."""
+    """Returns, for each sample, where it begins, where its payload begins and where it ends."""
     path: str
     begin: list
     payload: list

@@ -182,14 +182,14 @@ def scaling():
 
 
 def kept_rows():
-    """What earlier calls of write_numbers kept, perhaps on another machine."""
+    """Returns the rows that earlier calls of write_numbers saved, perhaps on another machine."""
     lines = [json.loads(line) for line in NUMBERS.read_text().splitlines()] if NUMBERS.exists() else []
     runs = {line["run"]: line for line in lines if "workload" not in line}
     return [{**runs[line["run"]], **line} for line in lines if "workload" in line]
 
 
 def latest_rows():
-    """Of each workload the rows of its latest run with all cases."""
+    """Returns the rows of the latest run with all cases, per workload."""
     rows = [json.loads(line) for line in places.RESULTS.read_text().splitlines()] if places.RESULTS.exists() else []
     rows = kept_rows() + [row for row in rows if not row["partial"]]
     latest = {}

@@ -68,7 +68,7 @@ def pip_install(environment, *arguments):
 
 
 def install_system_packages(names):
-    """Where it cannot, the probe of the package that needs them says so."""
+    """Installs packages if it may. If not, the probe of the package that needs them reports it."""
     if os.geteuid() == 0 and shutil.which("apt-get"):
         quiet = {"stdout": subprocess.DEVNULL, "env": dict(os.environ, DEBIAN_FRONTEND="noninteractive")}
         subprocess.run(["apt-get", "update", "-qq"], **quiet)

@@ -233,7 +233,7 @@ std::string describe_chunks(const ChunkStats& chunks) {
     text += fmt::format(", each {:.1f} times (memory={}MiB is enough for once)", chunks.decodes_per_chunk(),
                         (chunks.memory_for_one_decode >> 20) + 1);
   if (chunks.missing > 0)
-    text += fmt::format(", {} not there (the fill value stands for them)", with_commas(chunks.missing));
+    text += fmt::format(", {} missing (replaced by the fill value)", with_commas(chunks.missing));
   return text;
 }
 

@@ -2,8 +2,9 @@
 """Checks that the tree is the flow.
 
 A folder of src/ includes only itself and what stands above it in ORDER, and public headers (include/penstock) from
-anywhere. tests/unit mirrors src/, file by file (see covered_by.py). Exits 1 and says where it is not so. Folders and
-files that have grown large are named too; they are no faults.
+anywhere. tests/unit mirrors src/, file by file (see covered_by.py). Files that documents name exist (see
+named_paths.py). Exits 1 and says where it is not so. Folders and files that have grown large are named too; they are
+no faults.
 
     tools/check_includes.py [--write-covered-by] [ROOT]
 
@@ -16,6 +17,7 @@ import re
 import sys
 
 import covered_by
+import named_paths
 
 ORDER = [
     "base", "store", "decode", "source", "order", "transform", "plan", "batch", "cache", "fetch", "sample",
@@ -94,7 +96,7 @@ def main():
             print(f"a guess, to be looked at: {guess}")
     for warning in large_folders_and_files(root):
         print(f"warning: {warning}", file=sys.stderr)
-    troubles = [*check_flow(root), *check_mirror(root)]
+    troubles = [*check_flow(root), *check_mirror(root), *named_paths.check(root)]
     for trouble in troubles:
         print(trouble, file=sys.stderr)
     if troubles:

@@ -50,7 +50,7 @@ class Tree:
         return path.relative_to(self.root).as_posix()
 
     def words(self, path):
-        """Of a test, or of a source file and its header."""
+        """The words in a test, or in a source file and its header."""
         if path not in self._words:
             header = path.with_suffix(".h")
             text = path.read_text() + (header.read_text() if path.suffix == ".cpp" and header.exists() else "")

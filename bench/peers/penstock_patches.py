@@ -16,7 +16,7 @@ def patches(location, batch_size, threads, memory_mib, draws="clustered"):
 
 
 def places(location):
-    """Where the clustered patches begin, one after another, without reading any."""
+    """Yields the origins of the clustered patches, without reading any patch."""
     loader = ps.Loader(ps.Patches(str(location), size=SIZE, per_epoch=PER_EPOCH), batch_size=256, shuffle=True, seed=0,
                        fields=["position"], output="numpy")
     for (positions,) in loader:

@@ -14,7 +14,7 @@ inverse_std = tf.constant([1 / (255 * value) for value in STD], tf.float32)
 
 
 def random_box(shape):
-    """Where a crop of an image of this shape begins, and its size."""
+    """Returns the begin and the size of a random crop of an image of this shape."""
     begin, size, _ = tf.image.sample_distorted_bounding_box(
         shape, tf.zeros([1, 0, 4], tf.float32), aspect_ratio_range=RATIO, area_range=SCALE, max_attempts=10,
         use_image_if_no_bounding_boxes=True)

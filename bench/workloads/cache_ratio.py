@@ -15,7 +15,7 @@ def case_name(fraction):
 
 
 def lru_ratio(fraction):
-    """What LRU reaches where every epoch is a new permutation of all samples."""
+    """Returns the hit ratio of LRU when every epoch is a new permutation of all samples."""
     return fraction + (1 - fraction) * log(1 - fraction) if fraction < 1 else 1.0
 
 

@@ -33,7 +33,7 @@ def run_rank(peer_name, rank, processes, cache_bytes, together, results):
 
 
 def cache_memory(processes):
-    """Where all of them have it mapped: their PSS of it, the blocks that its files have, and their PSS of all."""
+    """Returns the PSS of the cache over all processes, the blocks of its files, and the whole PSS of the processes."""
     import process_memory
     mapped = [process_memory.pss_of_files(process, PREFIX) for process in processes]
     paths = {path for files in mapped for path in files}

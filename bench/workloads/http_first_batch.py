@@ -9,7 +9,7 @@ SETTINGS = (("v2_c16", 4), ("v2_c16", 16), ("v2_c1", 4), ("v3_shard", 4))
 
 
 def chunks_of_batch(store, batch):
-    """Of this many chunks a batch is made."""
+    """Returns the number of chunks that a batch is made from."""
     store = zarr_stores.WEATHER[store]
     return batch * store.shape[1] // store.chunks[1]
 

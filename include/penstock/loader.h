@@ -32,7 +32,8 @@ enum class OnError : std::uint8_t { kRaise, kSkip, kReplace };
 enum class Collate : std::uint8_t { kStack, kPad, kList };
 enum class BatchLayout : std::uint8_t { kNchw, kNhwc };
 
-// The options of a loader: a plain value. For a number, 0 means that the loader chooses it.
+// The options of a loader: a plain value. For a number, 0 means that the loader chooses it. Loader::open() checks the
+// options, alone and against the source, and its error names the option.
 //
 //   LoaderOptions options;
 //   options.batch_size = 64;
@@ -149,15 +150,17 @@ class Epoch {
  public:
   virtual ~Epoch() = default;
 
-  virtual std::uint64_t number() const = 0;
+  virtual std::uint64_t number() const = 0;  // the first epoch of a loader has number 0
 
   enum class Next : std::uint8_t { kBatch, kEnd, kPending };
-  // Waits at most `patience` for the next batch and returns kPending if it is not ready by then. Once an
-  // epoch has failed, every further call fails with the same error.
+  // Waits at most `patience` for the next batch and returns kPending if it is not ready by then. Only kBatch
+  // changes `out`. Several threads may call it: each batch goes to one of them. Once an epoch has failed,
+  // every further call fails with the same error; after its end, every further call returns kEnd.
   virtual Result<Next> next(Batch& out, std::chrono::milliseconds patience) = 0;
   // Waits for the next batch without a limit. Returns an empty optional at the end of the epoch.
   Result<std::optional<Batch>> next();
-  // Frees the batches that were made ahead; next() fails from now on.
+  // Frees the batches that were made ahead; next() fails from now on. Batches that were delivered stay valid. An
+  // epoch that is already over does not change.
   virtual void close() = 0;
 };
 
@@ -182,21 +185,24 @@ class Epoch {
 class Loader {
  public:
   static Result<std::unique_ptr<Loader>> open(SourcePtr source, const LoaderOptions& options);
-  virtual ~Loader() = default;
+  virtual ~Loader() = default;  // does what close() does
 
   // Starts the next epoch: the one after the last that was started, or the one that set_epoch() or
   // load_state() chose. Epochs that were started before go on, and the memory for batches is divided among
   // all of them. If there is too little memory for one more, it fails, and the error says how much is needed.
   virtual Result<std::unique_ptr<Epoch>> start_epoch() = 0;
 
+  // Returns the number of batches that a whole epoch delivers to this rank.
   virtual std::uint64_t batches_per_epoch() const = 0;
   // Chooses the epoch that start_epoch() starts next. If load_state() has loaded a position within that
   // epoch, the epoch still continues from there.
   virtual void set_epoch(std::uint64_t epoch) = 0;
-  // Replaces the list of samples, from the next epoch on.
+  // Replaces the list of samples, from the next epoch on. Fails with kInvalidArgument, and changes nothing, if a
+  // number is not below the size of the source, or if the options exclude a list.
   virtual Status set_sampler(std::shared_ptr<const std::vector<std::uint64_t>> indices) = 0;
   // Replaces rank, world size and local ranks from the next epoch on. Threads and memory are divided anew,
-  // unless the options fix them. Running epochs end with an error.
+  // unless the options fix them. Running epochs end with an error; if nothing is different, they go on. Fails with
+  // kInvalidArgument if `rank` is not below `world_size`.
   virtual Status set_ranks(std::uint32_t rank, std::uint32_t world_size, std::uint32_t local_ranks) = 0;
 
   // Changes the numbers of working threads and of batches that are made ahead, also for running epochs. Each
@@ -205,7 +211,7 @@ class Loader {
   virtual Tuning tune(const Tuning& wanted) = 0;
 
   // Reads a few bytes of the data, so that state() and load_state() notice other content with the same keys
-  // and sizes. One call per loader is enough.
+  // and sizes. One call per loader is enough. Fails if the data cannot be read.
   virtual Status read_content() = 0;
   // Returns the position of the epoch that delivered a batch last.
   virtual LoaderState state() const = 0;
@@ -213,12 +219,13 @@ class Loader {
   // data or of another order. The content is compared only if both sides know it. Running epochs end with an
   // error.
   virtual Status load_state(const LoaderState& state) = 0;
+  // Returns what the loader has counted up to now, over all epochs. It may be called at any time, also after close().
   virtual LoaderStats stats() const = 0;
   // Returns the type and shape of one sample of each field, in the order of the batch.
   virtual std::vector<BatchField> sample_fields() const = 0;
-  virtual const Source& source() const = 0;
-  // Stops the workers; delivered batches stay valid. Neither close() nor the destructor may run on a worker
-  // thread (in a Map), because a worker cannot wait for itself.
+  virtual const Source& source() const = 0;  // borrowed from the loader
+  // Stops the workers and waits for them; delivered batches stay valid. Neither close() nor the destructor may run
+  // on a worker thread (in a Map), because a worker cannot wait for itself.
   virtual void close() = 0;
   static bool is_worker_thread();  // whether the calling thread is a worker of any loader
 };

@@ -65,7 +65,7 @@ struct FieldInfo {
   FieldForm form = FieldForm::kFile;
   bool is_everywhere = true;  // every sample has the field; batches contain it without being asked
   bool is_class = false;      // its numbers are positions in classes()
-  bool keeps_type = false;    // a coordinate or a label: the loader's dtype, which is meant for data, does not change it
+  bool keeps_type = false;    // a coordinate or a label: LoaderOptions::dtype, which is meant for data, leaves it alone
 };
 
 // A value that the index holds. Numbers are delivered in the type that they have here.
@@ -186,6 +186,10 @@ struct LabelledFiles {
   std::vector<std::string> classes;  // names of the labels; may be empty
 };
 Result<SourcePtr> open_labelled_files(const LabelledFiles& files, const OpenOptions& options = {});
+
+// The functions below make a source from others, whose ownership it shares. They read no data. They fail with
+// kInvalidArgument if an argument does not fit, and with kUnsupported for sources that cannot be read in another order,
+// as compressed shards cannot.
 
 // The same samples, with other names for some fields: {old name, new name}.
 Result<SourcePtr> rename_fields(SourcePtr source, const std::map<std::string, std::string>& new_names);

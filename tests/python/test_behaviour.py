@@ -46,7 +46,7 @@ def settles(condition):
 
 
 def threads_at_rest():
-    """How many threads there are once none comes or goes."""
+    """Returns the number of threads once it does not change any more."""
     count, calm = threads_of_this_process(), 0
     while calm < 10:
         time.sleep(0.005)

@@ -75,7 +75,7 @@ def test_normalize_takes_means_of_the_channels(tmp_path, axes, options):
 
 
 def test_a_size_of_fewer_axes_cuts_the_last_ones(tmp_path):
-    """Of ZCYX, (3, 5, 5) means C, Y and X; Z comes whole. Flips still go along Z, Y and X."""
+    """In ZCYX, (3, 5, 5) means C, Y and X, and Z comes whole. Flips still go along Z, Y and X."""
     data = hyperstack(tmp_path / "v.tif", "ZCYX", imagej=True)
     source = ps.Patches(tmp_path / "v.tif", (3, 5, 5))
     images, origins = epoch(source)

@@ -32,7 +32,7 @@ def volume_of(shape):
 
 
 def run(source, **options):
-    """All batches of an epoch, and what it took."""
+    """Returns all batches of an epoch, and the statistics."""
     with make_loader(source, **options) as loader:
         batches = [batch if isinstance(batch, tuple) else (batch,) for batch in loader]
         stats = loader.stats()
@@ -41,7 +41,7 @@ def run(source, **options):
 
 
 def optimal_decodes(samples, places):
-    """If the chunk goes whose next use is farthest off. A sample is the chunks that it uses."""
+    """Counts decodes if the chunk with the farthest next use is evicted. A sample is a list of its chunks."""
     uses = [chunk for chunks in samples for chunk in sorted(chunks)]
     held, decodes = [], 0
     for now, chunk in enumerate(uses):

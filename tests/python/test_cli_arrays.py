@@ -1,4 +1,4 @@
-"""What inspect, verify, statistics and bench say of Zarr arrays and groups, here and on a server."""
+"""The commands inspect, verify, statistics and bench with Zarr arrays and groups, on disk and on a server."""
 
 import functools
 import http.server
@@ -83,7 +83,7 @@ def test_chunks_that_are_not_there_are_told(cli, tmp_path):
     (folder / "3.0.0").unlink()
     assert "1 of 8 looked for are not there" in cli("inspect", folder).stdout
     shown = cli("bench", folder, "--batch", 4, "--epochs", 1).stdout
-    assert "7 decoded" in shown and "1 not there (the fill value stands for them)" in shown
+    assert "7 decoded" in shown and "1 missing (replaced by the fill value)" in shown
 
 
 @pytest.mark.parametrize("patch", [(), ("--patch", "1,2,2")])

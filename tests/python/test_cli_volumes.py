@@ -56,7 +56,7 @@ def test_inspect_of_patches(cli, stack, labels):
 
 
 def mean_of(done):
-    """Of all channels of the image."""
+    """Returns the mean of all channels of the image."""
     image = next(one for one in json.loads(done.stdout)["fields"] if one["name"] == "image")
     return np.average([one["mean"] for one in image["channels"]], weights=[one["count"] for one in image["channels"]])
 

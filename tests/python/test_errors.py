@@ -1,4 +1,4 @@
-"""What becomes of bad samples: raised, skipped or replaced, and counted."""
+"""Bad samples are raised, skipped or replaced, and counted."""
 
 import numpy as np
 import pytest

@@ -15,7 +15,7 @@ NEEDS = {"train_jax.py": "jax"}
 
 
 def run(tmp_path, script, *arguments):
-    """What the script prints. Its data goes to the test's own folder."""
+    """Returns what the script prints. Its data go to the folder of the test."""
     library = NEEDS.get(script, "torch")
     if importlib.util.find_spec(library) is None:
         pytest.skip(f"{library} is not installed")

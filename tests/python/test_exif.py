@@ -34,7 +34,7 @@ def save(path, block):
 
 
 def upright(path):
-    """What Pillow makes of it; the picture as it is stored where Pillow finds no sense in the EXIF."""
+    """Returns the picture as Pillow turns it, or as it is stored if Pillow cannot read the EXIF data."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

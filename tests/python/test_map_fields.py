@@ -44,7 +44,7 @@ def shard(tmp_path):
 
 
 def load(source, transform, fields=FIELDS, epochs=1, **options):
-    """All samples of an epoch, a list by field."""
+    """Returns all samples of an epoch, as one list per field."""
     options = {"batch_size": 5, "collate": "list", "layout": "NHWC", "output": "numpy"} | options
     with ps.Loader(source, transform=transform, fields=list(fields), **options) as loader:
         for _ in range(epochs):

@@ -210,7 +210,7 @@ def npz_of_many_arrays(count):
 
 
 def test_the_directory_of_an_npz_is_read_once_for_all_its_arrays(tmp_path):
-    """With one reading for each of them, this takes minutes."""
+    """If the directory were read once per array, this would take minutes."""
     count = 6000
     write_tar(tmp_path / "x.tar", [(f"{i}.npz", npz_of_many_arrays(count)) for i in range(4)])
     source = ps.Tar(tmp_path / "x.tar", keep_index=False)

@@ -40,7 +40,7 @@ def assert_clean(*texts):
 
 
 def words_of(error):
-    """All that an exception shows: itself, its attributes, and those that led to it."""
+    """Returns everything that an exception shows: its text, its attributes, and the exceptions that led to it."""
     seen = []
     while error is not None:
         seen += [str(error), repr(error), repr(error.args), repr(vars(error)), *traceback.format_exception_only(error)]

@@ -269,7 +269,7 @@ def test_values_that_stand_more_than_once(tmp_path):
     path = write(tmp_path / "g", time=([0, 1], {}), x=(np.array([1, 2, 2, 3]), {}))
     expected = xr.open_zarr(path, consolidated=False)["t"]
     assert_same(got(path, select={"x": 2}), expected.sel(x=2).values)
-    with pytest.raises(ps.UsageError, match="2 stands at 2 positions"):
+    with pytest.raises(ps.UsageError, match="2 occurs at 2 positions"):
         ps.Zarr(path, "t", "time", select={"x": [1, 2]})
 
 

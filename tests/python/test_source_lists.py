@@ -63,7 +63,7 @@ def test_npy_files_by_list_are_samples(tmp_path):
 
 
 def test_a_list_of_one_is_a_list(tmp_path):
-    """How many files a list names does not change what each of them is."""
+    """The number of files in a list does not change what each of them is."""
     np.save(tmp_path / "a.npy", np.arange(6).reshape(2, 3))
     np.save(tmp_path / "b.npy", np.arange(6).reshape(2, 3))
     for opened in (ps.Npy, ps.Files, ps.open_source):

@@ -19,7 +19,7 @@ def make_npy(folder):
 
 
 def make_images(folder, seed=3):
-    """Without compression: other pixels take as many bytes."""
+    """Writes images without compression, so that other pixels take as many bytes."""
     generator = np.random.default_rng(seed)
     (folder / "images" / "a").mkdir(parents=True, exist_ok=True)
     for i in range(24):

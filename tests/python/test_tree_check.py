@@ -80,6 +80,13 @@ def test_the_table_follows_files_that_are_moved(tree):
         "src/base/time/clock.cpp tests/unit/store/file_store_damage_test.cpp ticks"]
 
 
+def test_documents_name_files_that_exist(tree):
+    (tree / "docs").mkdir()
+    (tree / "docs/cache.md").write_text("Start at `base/ledger.h`, `src/store` or [here](../README.md); `a.npy` is data.\n")
+    (tree / "README.md").write_text("`ledger.h` counts, `src/base/gone.cpp` left.\nSee [the cache](docs/tiers.md).\n")
+    check_faults(tree, "README.md:1: names src/base/gone.cpp", "README.md:2: links to docs/tiers.md", "2 faults of the tree")
+
+
 def test_large_folders_and_files_are_warned_of(tree):
     (tree / "src/base/ledger.h").write_text("class Ledger {};\n" * 501)
     for number in range(25):

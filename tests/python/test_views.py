@@ -18,7 +18,7 @@ def place_coded(number=0):
 
 @pytest.fixture
 def coded(tmp_path):
-    """Every picture says where its pixels stand, and so does its mask (column + 40 * (row % 6))."""
+    """Each pixel of a picture holds its own position, and so does each pixel of its mask (column + 40 * (row % 6))."""
     rows, columns = np.mgrid[:SIDE, :SIDE]
     for i in range(SAMPLES):
         save_png(tmp_path / "images" / f"{i:02}.png", place_coded(i))
@@ -40,7 +40,7 @@ def corners(images):
 
 
 def assert_independent(one, other):
-    """Of 64 pairs of numbers from 0 to 16: some agree by chance, and nearly none would all do."""
+    """Compares 64 pairs of numbers from 0 to 16: some agree by chance, and all would nearly never."""
     for axis in range(2):
         assert 0 < len(set(one[:, axis])) and np.count_nonzero(one[:, axis] == other[:, axis]) < SAMPLES // 4
         assert abs(np.corrcoef(one[:, axis], other[:, axis])[0, 1]) < 0.5

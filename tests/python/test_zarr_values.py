@@ -1,4 +1,4 @@
-"""What becomes of numbers on their way: marks of missing values, stacks of variables, types that do not mix."""
+"""Values of Zarr arrays: marks of missing values, stacks of variables, types that do not mix."""
 
 import json
 import subprocess

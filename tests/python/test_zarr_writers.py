@@ -51,7 +51,7 @@ def stores(tmp_path_factory):
 
 
 def problem_of(expected_file):
-    """What is wrong with one array, or nothing."""
+    """Returns what is wrong with one array, or None."""
     store, expected = expected_file.with_suffix(""), np.load(expected_file)
     field = ["below/wind"] if expected_file.name.startswith("group") else None
     try:

@@ -1,4 +1,4 @@
-"""What transforms make of the first samples of a source."""
+"""Returns the first samples of a source after transforms."""
 
 import penstock as ps
 

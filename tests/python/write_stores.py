@@ -50,7 +50,7 @@ def with_holes(data, fill):
 
 
 class Folder:
-    """Where the arrays go."""
+    """The store that the arrays are written to."""
 
     def __init__(self, path):
         self.path = pathlib.Path(path)

@@ -50,7 +50,7 @@ def assert_same(got, expected):
 
 
 def write_zarr(path, data, chunks, version=3, names=None, attributes=None, **keywords):
-    """With zarr-python; returns the path."""
+    """Writes the array with zarr-python; returns the path."""
     import zarr
 
     if names and version == 3:

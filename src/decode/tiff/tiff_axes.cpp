@@ -105,7 +105,7 @@ Result<TiffPageAxes> ome_axes(const TiffDirectories& file, const std::string& ur
   out.several_files = image.several_files;
   if (image.images > 1) out.problem = fmt::format("its OME-XML describes {} images", image.images);
   if (!image.several_files && !image.in_order && layout.samples == 1)
-    out.problem = "its OME-XML says that the pages stand in another order than the axes";
+    out.problem = "its OME-XML says that the pages are in another order than the axes";
   return out;
 }
 

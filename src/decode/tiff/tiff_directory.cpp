@@ -149,7 +149,7 @@ class Parser {
       const auto known = std::ranges::find(kTags, entry->tag);
       if (known == kTags.end()) continue;
       TiffEntry& place = entries_[static_cast<std::size_t>(known - kTags.begin())];
-      if (place.tag != 0) return bad(fmt::format("TIFF tag {} stands twice in a directory", entry->tag));
+      if (place.tag != 0) return bad(fmt::format("TIFF tag {} occurs twice in a directory", entry->tag));
       place = *entry;
     }
     const auto kind = number(kSubfileType, 0);
@@ -248,7 +248,7 @@ class Parser {
       return unsupported(
           fmt::format("TIFF compression {} ({})", *compression, name_of_compression(*compression)));
     layout.compression = static_cast<TiffCompression>(*compression);
-    if (*fill_order != 1) return unsupported("a TIFF whose bits stand in reverse (fill order 2)");
+    if (*fill_order != 1) return unsupported("a TIFF whose bits are in reverse order (fill order 2)");
     const bool is_float =
         layout.dtype == DType::kFloat16 || layout.dtype == DType::kFloat32 || layout.dtype == DType::kFloat64;
     const bool can_predict =
@@ -342,7 +342,7 @@ class Parser {
     for (std::uint64_t i = 0; i < out_.segments.size(); ++i) {
       TiffSegment& strip = out_.segments[i];
       if (strip.bytes == 0 || strip.offset != end)
-        return bad("the strips of ImageJ's stack do not stand one after another");
+        return bad("the strips of ImageJ's stack do not follow one another");
       strip.bytes = layout.row_bytes() * layout.rows_of(i);
       end += strip.bytes;
     }

@@ -23,6 +23,9 @@ struct ChunkRead {
   ObjectRead read;  // reads all stored bytes of the chunk, or some of them if `part` is set
   // The destination, set if only some bytes are wanted of a chunk that is stored as it is decoded.
   std::optional<MutableBytes> part = std::nullopt;
+  // Memory that the whole chunk may be read into, if all of it fits exactly. A link that has the bytes elsewhere gives
+  // them there. It saves a copy where the chunk is stored as it is decoded; empty: the worker's scratch is used.
+  MutableBytes whole = {};
 };
 
 struct ChunkBytes {

@@ -24,11 +24,11 @@ Result<ChunkLocation> ChunkReader::locate(const ChunkId& chunk) const {
   return array.location(chunk.number);
 }
 
-Result<ChunkReader::Stored> ChunkReader::read(const ChunkId& chunk) {
+Result<ChunkReader::Stored> ChunkReader::read(const ChunkId& chunk, MutableBytes whole) {
   const auto found = locate(chunk);
   if (!found) return std::unexpected(found.error());
   if (found->is_missing) return Stored{{}, true};
-  return ask({chunk, *source_.storage().arrays[chunk.array], found->read});
+  return ask({chunk, *source_.storage().arrays[chunk.array], found->read, std::nullopt, whole});
 }
 
 Result<ChunkReader::Stored> ChunkReader::read_part(const ChunkId& chunk, std::size_t first_byte, MutableBytes part) {

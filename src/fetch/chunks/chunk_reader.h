@@ -24,10 +24,11 @@ class ChunkReader {
   ChunkReader(const ChunkReader&) = delete;
 
   struct Stored {
-    ConstBytes bytes;         // borrowed until end_chunk()
+    ConstBytes bytes;         // borrowed until end_chunk(), or the caller's `whole`
     bool is_missing = false;  // the chunk is not stored: it has the fill value
   };
-  Result<Stored> read(const ChunkId& chunk);
+  // Reads all stored bytes. They go to `whole` if they come from the store and are exactly as many as that has.
+  Result<Stored> read(const ChunkId& chunk, MutableBytes whole = {});
   // Reads only the bytes from `first_byte` on, into `part`. The chunk must be stored as it is decoded.
   Result<Stored> read_part(const ChunkId& chunk, std::size_t first_byte, MutableBytes part);
   // Whether read_part() costs less than read() for a chunk that is stored as it is decoded.

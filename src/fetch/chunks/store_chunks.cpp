@@ -7,7 +7,8 @@ namespace penstock {
 Store::Allocate memory_for(const ChunkRead& wanted, Scratch& scratch) {
   if (wanted.part)
     return [part = *wanted.part](std::size_t bytes) -> Result<MutableBytes> { return part.first(bytes); };
-  return [&scratch](std::size_t bytes) -> Result<MutableBytes> {
+  return [&scratch, whole = wanted.whole](std::size_t bytes) -> Result<MutableBytes> {
+    if (!whole.empty() && bytes == whole.size()) return whole;
     const auto memory = scratch.get(kScratchEncoded, std::max<std::size_t>(bytes, 1));
     if (!memory) return memory;
     return memory->first(bytes);

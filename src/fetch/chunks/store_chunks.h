@@ -17,7 +17,7 @@ class StoreChunks final : public ChunkProvider {
   Scratch& scratch_;
 };
 
-// Returns the allocator for a chunk's bytes: the part that the caller gave, or a buffer of the worker's scratch.
+// Returns the allocator for a chunk's bytes: the memory that the caller gave, or a buffer of the worker's scratch.
 Store::Allocate memory_for(const ChunkRead& wanted, Scratch& scratch);
 
 }  // namespace penstock

@@ -26,11 +26,14 @@ void ChunkDecoder::end_chunk() {
 
 Status ChunkDecoder::decode(const ChunkId& chunk, MutableBytes out) {
   const ChunkedArray& array = *source_.storage().arrays[chunk.array];
-  const auto stored = reader_.read(chunk);
+  const auto stored = reader_.read(chunk, array.is_plain() ? out : MutableBytes());
   if (!stored) return std::unexpected(stored.error());
   was_missing_ = stored->is_missing;
+  const bool is_in_place = stored->bytes.data() == out.data() && stored->bytes.size() == out.size();
   if (was_missing_) {
     PENSTOCK_CHECK(array.fill_missing(chunk.number, out));
+  } else if (is_in_place) {
+    // The stored bytes are the decoded ones, and they were read to where they belong.
   } else if (auto decoded = array.decode(chunk.number, stored->bytes, out, codecs_); !decoded) {
     return describe(chunk, std::move(decoded).error());
   }

@@ -197,7 +197,7 @@ class Walk {
     if (!identity) return nullptr;
     for (const Ancestor* above = task.above.get(); above != nullptr; above = above->above.get())
       if (above->folder == *identity)
-        return fail(ErrorCode::kUnsupported, "a link leads back to a folder that it stands in",
+        return fail(ErrorCode::kUnsupported, "a link leads back to a folder that contains it",
                     {full, -1, -1, -1});
     const MutexLock lock(mutex_);
     if (++paths_to_[*identity] > kMaxPathsToFolder)

@@ -255,7 +255,7 @@ Result<IndexRuns> entries_listed(const std::vector<CoordinateLabel>& labels, con
     const std::vector<std::int64_t> positions = entries_at(span->first, finder, context.coordinate);
     if (positions.empty()) return no_such_coordinate(label, span->first, finder, context);
     if (positions.size() > 1)
-      return context.refuse(fmt::format("the coordinate {} stands at {} positions ({}, {}, ...); isel= selects "
+      return context.refuse(fmt::format("the coordinate {} occurs at {} positions ({}, {}, ...); isel= selects "
                                          "by position",
                                          text_of(label), positions.size(), positions[0], positions[1]));
     runs.append(positions.front());

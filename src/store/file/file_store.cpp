@@ -282,7 +282,7 @@ class FileStore::TreeListing {
       return refuse(ErrorCode::kTooLarge, fmt::format("folders nested more than {} deep", kMaxDepth));
     for (; above != nullptr; above = above->above)
       if (above->folder == here.folder)
-        return refuse(ErrorCode::kUnsupported, "a link leads back to a folder that it stands in");
+        return refuse(ErrorCode::kUnsupported, "a link leads back to a folder that contains it");
     auto entries = store_.list_folder(path, below, options_);
     // A folder that was removed since its name was read has no objects.
     if (!entries && entries.error().code == ErrorCode::kNotFound && here.depth > 0) return {};

@@ -185,7 +185,7 @@ def example_records():
 
 
 def fast_frame(record):
-    """Without a checksum of the data, which Python would take long to compute: read with verify=False."""
+    """Returns a record without the checksum of its data, which takes Python long. Read it with verify=False."""
     return length_of(len(record)) + record + bytes(4)
 
 

@@ -16,7 +16,7 @@ import penstock as ps
 
 
 def digest_of(value, digest):
-    """Of everything in a batch, its types and shapes too."""
+    """Feeds everything in a batch to the digest, its types and shapes too."""
     if isinstance(value, np.ndarray):
         digest.update(f"{value.dtype}{value.shape}".encode() + value.tobytes())
     elif isinstance(value, (list, tuple)):
@@ -50,7 +50,7 @@ def open_loader(options):
 
 
 def expected_digests(epochs, **options):
-    """Of the same loader without a cache, epoch by epoch."""
+    """Returns the hashes of the same loader without a cache, epoch by epoch."""
     options = {key: value for key, value in options.items() if key not in ("cache", "cache_options", "cache_form")}
     with open_loader(options) as loader:
         return [digests(loader) for _ in range(epochs)]

@@ -23,7 +23,7 @@ def options_of(source, folder, disk="16MiB", **more):
 
 
 def wait_until(condition):
-    """Of something that happens in the background."""
+    """Waits for something that happens in the background."""
     end = time.monotonic() + LIMIT
     while not condition():
         assert time.monotonic() < end

@@ -67,7 +67,7 @@ def test_a_file_of_that_name_that_is_no_cache_does_no_harm(noisy):
 
 
 def kill_while_others_read(source, own, kills, readers, seed):
-    """Whoever is left, and whoever comes, has every batch right."""
+    """Processes that are left, and those that come later, have every batch right."""
     chance = random.Random(seed)
     options = [own | {"seed": i} for i in range(readers)]
     expected = [expected_digests(1, source=source, **mine)[0] for mine in options]

@@ -1,4 +1,4 @@
-"""Where there is no shared memory to be had, a process uses a cache of its own and says so."""
+"""A process that gets no shared memory uses a cache of its own and says so."""
 
 import mmap
 import os
@@ -26,7 +26,7 @@ def small_shared_memory(size):
 
 
 def test_more_than_there_is_free_is_said_and_a_private_cache_used(noisy, caplog):
-    """Of 64 processes on the node: each makes do with its part."""
+    """With 64 processes on the node, each uses only its part of the memory."""
     status = os.statvfs(SHARED)
     ask = status.f_bavail * status.f_frsize + (64 << 20)
     options = {"transform": [ps.RandomCrop(32)], "rank": 1, "world_size": 64, "epoch_size": 64 * 20}
@@ -96,7 +96,7 @@ def test_entries_that_lie_about_their_shape_are_made_anew(noisy, lie):
 
 
 def test_shared_memory_that_others_fill_on_the_way_is_said_once(tmp_path):
-    """What was kept stays; what does not fit any more is read as without a cache."""
+    """Entries stay, and samples that do not fit any more are read as without a cache."""
     for i in range(60):
         save_png(tmp_path / f"{i:02}.png", noise((300, 300, 3), seed=i), compress_level=1)
     own = {"cache": "15MiB", "cache_form": "decoded"}

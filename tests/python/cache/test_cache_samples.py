@@ -198,7 +198,7 @@ KINDS = ("bytes", "float32[12]", "float32[3,4]", "int32[12]", "float32[20]", "fl
 @pytest.mark.parametrize("first", KINDS)
 @pytest.mark.parametrize("ending", ["tar", "tar.gz", "tfrecord"])
 def test_a_field_that_is_one_kind_here_and_another_there(tmp_path, ending, first):
-    """What one loader keeps of a field is read as another says; a kind that does not fit stays an error."""
+    """One loader reads the entry of another as its own kind of field; a kind that does not fit stays an error."""
     values = [np.arange(12, dtype=np.float32) * i for i in range(8)]
     if ending == "tfrecord":
         write_tfrecord(tmp_path / "d.tfrecord", [example(bin=value.tobytes()) for value in values])

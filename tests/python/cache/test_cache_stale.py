@@ -33,7 +33,7 @@ def change_some(data, draw, changes=CHANGES):
 
 
 def read_epoch(loader, data):
-    """What is delivered is as it is now; returns how many samples that were. Others were errors."""
+    """Checks that delivered samples are as the files are now; returns their number. The others were errors."""
     delivered = [seen for batch in loader for seen in data.seen(batch)]
     assert all(version == data.versions[number] for number, version in delivered), (delivered, data.versions)
     return len(delivered)

@@ -1,4 +1,4 @@
-"""What the cache says of itself is so, and it stays within the memory given."""
+"""The statistics of the cache are true, and it stays within the memory given."""
 
 import contextlib
 
@@ -135,7 +135,7 @@ def test_without_a_cache_nothing_is_counted(pictures):
 
 
 def test_the_first_of_several_entries_is_not_one_of_the_users(pictures):
-    """What a loader notes for others is no sample."""
+    """A note that a loader leaves for others does not count as a sample."""
     for form in FORMS:
         with cached_loader(pictures(), transform=CROP, cache=LARGE, cache_form=form) as loader:
             list(loader)
@@ -168,7 +168,7 @@ def test_memory_that_cannot_hold_the_cache_is_said(pictures):
 
 
 def test_a_loader_that_could_not_be_made_leaves_the_cache_as_it_was(pictures):
-    """What it would have answered for, the next one does."""
+    """The next loader is charged for the memory that the first would have been charged for."""
     with contextlib.closing(ps.Cache("32MiB")) as cache:
         for wrong in ({"memory": "32MiB"}, {"fields": ["imag"]}, {"transform": [ps.RandomCrop(48), ps.Decode()]}):
             with pytest.raises(ps.Error):

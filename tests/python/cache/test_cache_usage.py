@@ -84,7 +84,7 @@ def test_fast_decode_keeps_what_is_stored(pictures):
 
 
 def break_some(folder):
-    """What is no picture, a cut JPEG and PNG, an empty file; the paths."""
+    """Writes a file that is no picture, a cut JPEG, a cut PNG and an empty file; returns the paths."""
     jpegs, pngs = sorted(folder.rglob("*.jpg")), sorted(folder.rglob("*.png"))
     jpegs[1].write_bytes(b"no picture")
     jpegs[4].write_bytes(b"")
@@ -118,7 +118,7 @@ def test_broken_samples_are_counted_as_without_a_cache(tmp_path, on_error, form)
 
 
 def test_a_broken_sample_takes_no_room_from_others(tmp_path):
-    """All that is whole fits, with room to spare."""
+    """All whole samples fit, and memory is left."""
     for i in range(20):
         path = save_jpeg(tmp_path / f"{i:02}.jpg", detail(i, 200, 200))
         if i % 2:
@@ -180,7 +180,7 @@ def test_an_error_is_raised_as_without_a_cache(tmp_path, form):
 
 
 def skipped_with_and_without(open_source, form, **options):
-    """What stats() says of both, which give the same batches."""
+    """Returns stats() of both loaders, which deliver the same batches."""
     options |= {"on_error": "skip", "max_skip": 0.9}
     with cached_loader(open_source(), **options) as plain:
         expected = [[copied(b) for b in plain] for _ in range(3)]
@@ -229,7 +229,7 @@ def test_a_map_that_fails_keeps_nothing_wrong(pictures):
 
 
 class CountingServer:
-    """How many requests came since the last look."""
+    """Returns the number of requests since the last call."""
 
     def __init__(self, server):
         self.server, self.requests = server, 0

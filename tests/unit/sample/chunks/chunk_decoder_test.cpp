@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "plan/field_plan.h"
 #include "support/chunked_letters.h"
 #include "support/make_gzip.h"
+#include "support/memory_cache.h"
 #include "support/test_lookahead.h"
 #include "support/test_worker.h"
 
@@ -67,6 +69,39 @@ TEST_F(ChunkDecoderTest, a_part_is_the_same_as_that_part_of_the_whole) {
   ASSERT_TRUE(part) << part.error().describe();
   EXPECT_EQ(text_of(*part), "...");
   EXPECT_TRUE(decoder->was_missing());
+}
+
+TEST_F(ChunkDecoderTest, a_plain_chunk_is_read_to_where_it_belongs_without_a_copy) {
+  for (const Stored stored : {Stored::kPlain, Stored::kShard}) {
+    open(stored);
+    if (stored == Stored::kPlain)
+      letters->put(ChunkedLetters::kTopLeft, "abcghi");
+    else
+      letters->put_shard({"abcghi"});
+    EXPECT_EQ(text(ChunkedLetters::kTopLeft), "abcghi");
+    EXPECT_EQ(counters().decoded_bytes, 6u);
+    EXPECT_EQ(worker.ledger->peak(), 0u) << "the scratch was not needed";
+  }
+}
+
+TEST_F(ChunkDecoderTest, a_plain_chunk_of_another_size_is_an_error) {
+  open(Stored::kPlain);
+  letters->put(ChunkedLetters::kTopLeft, "abcgh");
+  letters->put(ChunkedLetters::kTopRight, "defjklm");
+  EXPECT_NE(text(ChunkedLetters::kTopLeft).find("z/c/0/0"), std::string::npos) << text(ChunkedLetters::kTopLeft);
+  EXPECT_NE(text(ChunkedLetters::kTopRight).find("z/c/0/1"), std::string::npos) << text(ChunkedLetters::kTopRight);
+}
+
+TEST_F(ChunkDecoderTest, a_plain_chunk_is_cached_as_it_is_stored) {
+  open(Stored::kPlain);
+  letters->put(ChunkedLetters::kTopLeft, "abcghi");
+  const SamplePlan plan = *plan_fields(letters->source, {});
+  const SampleCache cache(memory_cache(false), plan, CacheForm::kEncoded);
+  decoder = std::make_unique<ChunkDecoder>(*letters->source, worker.scratch, worker.clock, &cache);
+  EXPECT_EQ(text(ChunkedLetters::kTopLeft), "abcghi");
+  const auto after = letters->store->counts();
+  EXPECT_EQ(text(ChunkedLetters::kTopLeft), "abcghi");
+  EXPECT_EQ(letters->store->counts(), after) << "the second one comes from the cache";
 }
 
 TEST_F(ChunkDecoderTest, an_error_names_the_chunk_and_its_object) {

@@ -98,7 +98,7 @@ TEST(TiffVolume, single_pages_of_several_files_follow_each_other) {
 }
 
 TEST(TiffVolume, strips_that_stand_together_become_stretches_of_a_quarter_mebibyte) {
-  // 2 pages of 1000 rows of 1000 uint16, a row a strip.
+  // 2 pages of 1000 rows of 1000 uint16, one strip per row.
   TiffMaker maker;
   const auto first = maker.add_data(2 * 2'000'000);
   for (const std::uint64_t page : {0, 1}) {
@@ -167,7 +167,7 @@ TEST(TiffVolume, a_file_that_changed_is_noticed) {
   EXPECT_EQ(read_chunk(*array, 0).error().code, ErrorCode::kChanged);
 }
 
-// Whoever gets through has the elements of the whole file: what was cut off was not needed.
+// A file that opens has all elements of the whole file, because the bytes that were cut off were not needed.
 TEST(TiffVolume, files_cut_anywhere_are_errors_or_whole) {
   for (const std::string& name : golden_names()) {
     const auto bytes = file_bytes(golden(name));
