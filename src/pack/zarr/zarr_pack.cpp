@@ -391,123 +391,106 @@ Result<std::vector<CoordinateValues>> coordinates_of(const Source& source, const
   return all;
 }
 
-// What pack_zarr() and finish_zarr() have in common.
-class ZarrPack {
- public:
-  ZarrPack(const SourcePtr& source, const ZarrPackOptions& options)
-      : source_(source),
-        options_(options),
-        ledger_(options.memory_bytes ? options.memory_bytes : default_memory_bytes(1)) {}
+// The store of a destination, and its key there.
+struct Destination {
+  std::shared_ptr<const Store> store;
+  std::string root;
 
-  Status open(const std::string& destination) {
-    PENSTOCK_CHECK(check_options(source_, options_));
-    auto store = make_store_for(destination, options_.headers);
+  static Result<Destination> open(const std::string& uri, const ZarrPackOptions& options) {
+    auto store = make_store_for(uri, options.headers);
     if (!store) return std::unexpected(std::move(store).error());
-    store_ = std::move(*store);
-    root_ = absolute_key(object_key(destination));
-    while (root_.size() > 1 && root_.ends_with('/')) root_.pop_back();
-    auto plan = plan_pack(source_, options_, ledger_);
-    if (!plan) return std::unexpected(std::move(plan).error());
-    plan_ = std::move(*plan);
-    record_ = describe_pack(fmt::format("{:016x}", source_->fingerprint()), plan_.arrays);
-    report_.arrays = plan_.arrays.size();
-    report_.samples = source_->size();
-    report_.threads = options_.threads ? options_.threads : usable_cpus();
-    return {};
+    std::string root = absolute_key(object_key(uri));
+    while (root.size() > 1 && root.ends_with('/')) root.pop_back();
+    return Destination{std::move(*store), std::move(root)};
   }
-
-  Status pack() {
-    PENSTOCK_CHECK(claim_destination(*store_, root_, record_));
-    for (const FieldGroup& group : plan_.groups) {
-      const auto length = static_cast<std::uint64_t>(group.shard_samples);
-      const std::uint64_t begin = group.shards * options_.part / options_.parts * length;
-      const std::uint64_t end = group.shards * (options_.part + 1) / options_.parts * length;
-      report_.bytes += (std::min(end, source_->size()) - std::min(begin, source_->size())) * group.sample_bytes;
-    }
-    std::atomic<std::uint64_t> done{0};
-    const std::function<bool()> go_on = [&] {
-      return !options_.progress || options_.progress(done.load(), report_.bytes);
-    };
-    for (const FieldGroup& group : plan_.groups)
-      PENSTOCK_CHECK(GroupPack(source_, *store_, root_, options_, plan_, group, ledger_, report_, go_on, done).run());
-    count_distinct();
-    return {};
-  }
-
-  // Looks at every shard of every part.
-  Status check_all() {
-    PENSTOCK_CHECK(check_destination(*store_, root_, record_));
-    for (const PackedArray& array : plan_.arrays) {
-      report_.shards += array.shards();
-      report_.bytes += array.samples * array.sample.bytes();
-      std::atomic<std::uint64_t> stored{0};
-      PENSTOCK_CHECK(run_tasks(
-          report_.threads, array.shards(),
-          [&](unsigned, std::uint64_t shard) -> Status {
-            const auto size = check_shard(*store_, array.shard_key(root_, shard), array, shard, ShardDepth::kIndex);
-            if (size) {
-              stored.fetch_add(*size);
-              return {};
-            }
-            Error error = size.error();
-            if (error.code == ErrorCode::kNotFound)
-              error.message = fmt::format("shard {} of {} is missing: a part is not packed yet", shard, array.name);
-            return std::unexpected(std::move(error));
-          },
-          [&] { return !options_.progress || options_.progress(0, 0); }));
-      report_.stored_bytes += stored.load();
-    }
-    return {};
-  }
-
-  Status write_metadata() {
-    const auto coordinates = coordinates_of(*source_, plan_);
-    if (!coordinates) return std::unexpected(coordinates.error());
-    return write_hierarchy(*store_, root_, plan_.arrays, *coordinates);
-  }
-
-  ZarrPackReport report() {
-    report_.seconds = seconds_between(began_, Clock::now());
-    report_.peak_memory = ledger_.peak();
-    return report_;
-  }
-
- private:
-  void count_distinct() {
-    for (const auto& array : source_->storage().arrays) report_.chunks_distinct += array->chunks();
-  }
-
-  const SourcePtr& source_;
-  const ZarrPackOptions& options_;
-  const Clock::time_point began_ = Clock::now();
-  Ledger ledger_;
-  std::shared_ptr<const Store> store_;
-  std::string root_, record_;
-  PackPlan plan_;
-  ZarrPackReport report_;
 };
+
+void count_part(const PackPlan& plan, const Source& source, const ZarrPackOptions& options, ZarrPackReport& report) {
+  for (const FieldGroup& group : plan.groups) {
+    const auto length = static_cast<std::uint64_t>(group.shard_samples);
+    const std::uint64_t begin = group.shards * options.part / options.parts * length;
+    const std::uint64_t end = group.shards * (options.part + 1) / options.parts * length;
+    report.bytes += (std::min(end, source.size()) - std::min(begin, source.size())) * group.sample_bytes;
+  }
+  for (const auto& array : source.storage().arrays) report.chunks_distinct += array->chunks();
+}
+
+// Looks at every shard of every part.
+Status check_all(const Destination& to, std::span<const PackedArray> arrays, const ZarrPackOptions& options,
+                 ZarrPackReport& report) {
+  for (const PackedArray& array : arrays) {
+    report.shards += array.shards();
+    report.bytes += array.samples * array.sample.bytes();
+    std::atomic<std::uint64_t> stored{0};
+    PENSTOCK_CHECK(run_tasks(
+        report.threads, array.shards(),
+        [&](unsigned, std::uint64_t shard) -> Status {
+          const auto size = check_shard(*to.store, array.shard_key(to.root, shard), array, shard, ShardDepth::kIndex);
+          if (size) {
+            stored.fetch_add(*size);
+            return {};
+          }
+          Error error = size.error();
+          if (error.code == ErrorCode::kNotFound)
+            error.message = fmt::format("shard {} of {} is missing: a part is not packed yet", shard, array.name);
+          return std::unexpected(std::move(error));
+        },
+        [&] { return !options.progress || options.progress(report.bytes, report.bytes); }));
+    report.stored_bytes += stored.load();
+  }
+  return {};
+}
 
 }  // namespace
 
 Result<ZarrPackReport> pack_zarr(const SourcePtr& source, const std::string& destination,
                                  const ZarrPackOptions& options) {
-  ZarrPack pack(source, options);
-  PENSTOCK_CHECK(pack.open(destination));
-  PENSTOCK_CHECK(pack.pack());
-  if (options.parts == 1) PENSTOCK_CHECK(pack.write_metadata());
-  return pack.report();
+  const Clock::time_point began = Clock::now();
+  PENSTOCK_CHECK(check_options(source, options));
+  const auto to = Destination::open(destination, options);
+  if (!to) return std::unexpected(to.error());
+  Ledger ledger(options.memory_bytes ? options.memory_bytes : default_memory_bytes(1));
+  const auto plan = plan_pack(source, options, ledger);
+  if (!plan) return std::unexpected(plan.error());
+  const auto coordinates = coordinates_of(*source, *plan);
+  if (!coordinates) return std::unexpected(coordinates.error());
+  const std::string record =
+      describe_pack(fmt::format("{:016x}", source->fingerprint()), plan->arrays, *coordinates);
+  PENSTOCK_CHECK(claim_destination(*to->store, to->root, record, *coordinates));
+  ZarrPackReport report;
+  report.arrays = plan->arrays.size();
+  report.samples = source->size();
+  report.threads = options.threads ? options.threads : usable_cpus();
+  count_part(*plan, *source, options, report);
+  std::atomic<std::uint64_t> done{0};
+  const std::function<bool()> go_on = [&] {
+    return !options.progress || options.progress(done.load(), report.bytes);
+  };
+  for (const FieldGroup& group : plan->groups)
+    PENSTOCK_CHECK(
+        GroupPack(source, *to->store, to->root, options, *plan, group, ledger, report, go_on, done).run());
+  if (options.parts == 1) PENSTOCK_CHECK(write_metadata(*to->store, to->root, record));
+  report.seconds = seconds_between(began, Clock::now());
+  report.peak_memory = ledger.peak();
+  return report;
 }
 
-Result<ZarrPackReport> finish_zarr(const SourcePtr& source, const std::string& destination,
-                                   const ZarrPackOptions& options) {
-  ZarrPackOptions whole = options;
-  whole.part = 0;
-  whole.parts = 1;
-  ZarrPack pack(source, whole);
-  PENSTOCK_CHECK(pack.open(destination));
-  PENSTOCK_CHECK(pack.check_all());
-  PENSTOCK_CHECK(pack.write_metadata());
-  return pack.report();
+Result<ZarrPackReport> finish_zarr(const std::string& destination, const ZarrPackOptions& options) {
+  const Clock::time_point began = Clock::now();
+  const auto to = Destination::open(destination, options);
+  if (!to) return std::unexpected(to.error());
+  const auto record = read_record(*to->store, to->root);
+  if (!record) return std::unexpected(record.error());
+  const auto arrays = arrays_of_record(*record, to->root);
+  if (!arrays) return std::unexpected(arrays.error());
+  ZarrPackReport report;
+  report.arrays = arrays->size();
+  report.threads = options.threads ? options.threads : usable_cpus();
+  for (const PackedArray& array : *arrays) report.samples = std::max(report.samples, array.samples);
+  PENSTOCK_CHECK(check_all(*to, *arrays, options, report));
+  PENSTOCK_CHECK(write_metadata(*to->store, to->root, *record));
+  report.seconds = seconds_between(began, Clock::now());
+  return report;
 }
 
 }  // namespace penstock

@@ -61,8 +61,8 @@ struct ZarrPackReport {
 Result<ZarrPackReport> pack_zarr(const SourcePtr& source, const std::string& destination,
                                  const ZarrPackOptions& options);
 
-// Checks that all shards of all parts are there, and writes the metadata. `options` are those of the parts.
-Result<ZarrPackReport> finish_zarr(const SourcePtr& source, const std::string& destination,
-                                   const ZarrPackOptions& options);
+// Checks that all shards of all parts are there, and writes the metadata. Needs no source: headers, threads and progress
+// are the only options that it uses.
+Result<ZarrPackReport> finish_zarr(const std::string& destination, const ZarrPackOptions& options = {});
 
 }  // namespace penstock
