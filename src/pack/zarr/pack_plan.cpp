@@ -125,7 +125,7 @@ Status choose_chunks(const Source& source, const ZarrPackOptions& options, Packe
 std::int64_t choose_shard(const Source& source, const FieldGroup& group, std::uint64_t largest_sample,
                           std::uint64_t shard_bytes) {
   const std::int64_t slab = group.slab_samples;
-  const auto size = static_cast<std::int64_t>(std::max<std::uint64_t>(source.size(), 1));
+  const auto size = static_cast<std::int64_t>(source.size());
   const auto fit = static_cast<std::int64_t>(
       std::min<std::uint64_t>(shard_bytes / std::max<std::uint64_t>(largest_sample, 1), INT64_MAX / 4));
   const std::int64_t whole = (size + slab - 1) / slab;  // slabs of all samples
@@ -143,7 +143,6 @@ std::int64_t choose_shard(const Source& source, const FieldGroup& group, std::ui
 std::set<std::size_t> arrays_behind(const Source& source, std::size_t field) {
   std::vector<ArrayBox> boxes;
   std::set<std::size_t> arrays;
-  if (source.size() == 0) return arrays;
   for (const std::uint64_t sample : {std::uint64_t{0}, source.size() - 1}) source.boxes(sample, field, boxes);
   for (const ArrayBox& box : boxes) arrays.insert(box.array);
   return arrays;
@@ -201,26 +200,8 @@ class PackPlanner {
     return names;
   }
 
-  // The types and shapes of a source without samples, of which none can be measured.
-  Result<std::vector<ArraySpec>> specs_without_samples(const SamplePlan& plan) const {
-    std::vector<ArraySpec> specs(static_cast<std::size_t>(std::ranges::max(plan.delivered_as) + 1));
-    for (std::size_t i = 0; i < plan.fields.size(); ++i) {
-      const FieldPlan& field = plan.fields[i];
-      if (plan.delivered_as[i] < 0) continue;
-      const ArrayLayout* layout =
-          field.source_field >= 0 ? source_->array_layout(static_cast<std::size_t>(field.source_field)) : nullptr;
-      auto spec = field.program.fixed_spec();
-      if (layout != nullptr && field.program.keeps(layout->spec.dtype)) spec = layout->spec;
-      else if (field.kind == FieldKind::kInteger && field.program.keeps(DType::kInt64)) spec = {DType::kInt64, {}};
-      if (!spec)
-        return bad_pack(*source_, fmt::format("there are no samples, which would tell the shape of {}", field.name));
-      specs[static_cast<std::size_t>(plan.delivered_as[i])] = *spec;
-    }
-    return specs;
-  }
-
-  Result<std::vector<ArraySpec>> find_specs(const SamplePlan& plan, const LoaderOptions& loader, Ledger& ledger) {
-    if (source_->size() == 0) return specs_without_samples(plan);
+  Result<std::vector<ArraySpec>> find_specs(const SamplePlan& plan, LoaderOptions loader, Ledger& ledger) {
+    loader.batch_size = 2;  // samples are stacked, so they need one shape
     std::unique_ptr<StreamBlocks> streams;
     SharedReads shared;
     const std::shared_ptr<Ledger> borrowed(&ledger, [](Ledger*) {});

@@ -30,7 +30,7 @@ std::uint64_t PackedArray::chunks_of_slab() const {
 }
 
 std::uint64_t PackedArray::shards() const {
-  if (samples == 0 || element_count(sample.shape) == 0) return 0;
+  if (element_count(sample.shape) == 0) return 0;
   const auto length = static_cast<std::uint64_t>(shard_samples);
   return (samples + length - 1) / length;
 }

@@ -34,7 +34,7 @@ struct PackedArray {
   std::uint64_t chunk_bytes() const { return element_count(chunk) * size_of(sample.dtype); }
   // The chunks of a shard that have the same position along the first axis.
   std::uint64_t chunks_of_slab() const;
-  // 0 if the array has no elements.
+  // 0 if samples have no elements.
   std::uint64_t shards() const;
   // Number of samples that the shard holds.
   std::uint64_t samples_of(std::uint64_t shard) const;

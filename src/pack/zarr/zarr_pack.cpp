@@ -330,6 +330,7 @@ class GroupPack {
 
 Status check_options(const SourcePtr& source, const ZarrPackOptions& options) {
   const Where where{source->uri(), -1, -1, -1};
+  if (source->size() == 0) return fail(ErrorCode::kInvalidArgument, "there are no samples to pack", where);
   if (source->draws() != nullptr)
     return fail(ErrorCode::kInvalidArgument,
                 "random patches have no end; open the volumes without per_epoch, so that a grid of patches is packed", where);
