@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/checked_math.h"
 #include "base/crc32c.h"
+#include "source/zarr/metadata/zarr_json.h"
 
 namespace penstock {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using namespace nlohmann::literals;
 
 constexpr std::uint64_t kMaxRecordBytes = 16 << 20;
@@ -85,9 +84,12 @@ std::unexpected<Error> bad_record(const std::string& root) {
 }
 
 Result<Json> parse_record(const std::string& record, const std::string& root) {
-  Json json = Json::parse(record, nullptr, false);
-  const auto nodes = json.is_object() ? json.find("nodes") : json.end();
-  if (json.is_discarded() || !json.is_object() || nodes == json.end() || !nodes->is_object()) return bad_record(root);
+  auto json = parse_zarr_json(as_bytes(record.data(), record.size()), root);
+  if (!json) return bad_record(root);
+  const auto nodes = json->find("nodes");
+  if (nodes == json->end() || !nodes->is_object()) return bad_record(root);
+  for (const auto& [name, node] : nodes->items())
+    if (!is_node_name(name) || !node.is_object()) return bad_record(root);
   return json;
 }
 
@@ -148,7 +150,7 @@ std::string describe_pack(const std::string& source_fingerprint, std::span<const
   }
   Json json = {{"format", 1}, {"source", source_fingerprint}, {"coordinates_crc32c", checksums}};
   json["nodes"] = Json::object();
-  for (const auto& [name, node] : nodes) json["nodes"][name] = node;
+  for (auto& [name, node] : nodes) json["nodes"][name] = std::move(node);
   return text_of(json);
 }
 
@@ -179,7 +181,7 @@ Result<std::vector<PackedArray>> arrays_of_record(const std::string& record, con
   if (!json) return std::unexpected(json.error());
   std::vector<PackedArray> arrays;
   for (const auto& [name, node] : (*json)["nodes"].items()) {
-    if (!node.is_object() || !node.contains("/codecs/0/configuration/chunk_shape"_json_pointer)) continue;
+    if (!node.contains("/codecs/0/configuration/chunk_shape"_json_pointer)) continue;
     auto array = array_of_node(name, node);
     if (!array) return bad_record(root);
     arrays.push_back(std::move(*array));

@@ -37,20 +37,6 @@ const ArrayDescription* description_of(const Source& source, const FieldPlan& fi
   return layout != nullptr ? layout->description.get() : nullptr;
 }
 
-// A name of a node of the hierarchy; '/' separates groups.
-Status check_node_name(const Source& source, const std::string& name) {
-  std::size_t begin = 0;
-  while (true) {
-    const std::size_t end = name.find('/', begin);
-    const std::string part = name.substr(begin, end == std::string::npos ? end : end - begin);
-    if (part.empty() || part.find_first_not_of('.') == std::string::npos || part.starts_with("__") ||
-        part == "zarr.json" || std::ranges::any_of(part, [](unsigned char c) { return c < 0x20; }))
-      return bad_pack(source, fmt::format("field \"{}\" cannot be the name of a Zarr array; rename it", name));
-    if (end == std::string::npos) return {};
-    begin = end + 1;
-  }
-}
-
 // NaN marks values that are absent where floats were decoded; 0 is the fill value of everything else.
 void choose_fill(PackedArray& array, bool is_decoded) {
   const auto put = [&](auto number) { std::memcpy(array.fill.data(), &number, sizeof number); };
@@ -227,7 +213,8 @@ class PackPlanner {
   }
 
   Status add(const FieldPlan& field, const ArraySpec& spec) {
-    PENSTOCK_CHECK(check_node_name(*source_, field.name));
+    if (!is_node_name(field.name))
+      return bad_pack(*source_, fmt::format("field \"{}\" cannot be the name of a Zarr array; rename it", field.name));
     if (spec.shape.size() + 1 > static_cast<std::size_t>(kMaxAxes))
       return bad_pack(*source_, fmt::format("field {} has {} axes; at most {} beside that of samples", field.name,
                                             spec.shape.size(), kMaxAxes - 1));

@@ -6,6 +6,18 @@
 
 namespace penstock {
 
+bool is_node_name(std::string_view path) {
+  while (true) {
+    const std::size_t end = path.find('/');
+    const std::string_view part = path.substr(0, end);
+    const bool is_dots = part.find_first_not_of('.') == std::string_view::npos;  // also if it is empty
+    const bool is_odd = std::ranges::any_of(part, [](unsigned char c) { return c < 0x20; });
+    if (is_dots || is_odd || part.starts_with("__") || part == "zarr.json" || part == "c") return false;
+    if (end == std::string_view::npos) return true;
+    path.remove_prefix(end + 1);
+  }
+}
+
 Shape PackedArray::shape() const {
   Shape all{static_cast<std::int64_t>(samples)};
   all.insert(all.end(), sample.shape.begin(), sample.shape.end());

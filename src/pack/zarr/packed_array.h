@@ -8,12 +8,16 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
 #include "penstock/array.h"
 
 namespace penstock {
+
+// Whether this can be the path of an array below the root: parts that are no ".." and no name that Zarr reserves.
+bool is_node_name(std::string_view path);
 
 struct PackedArray {
   std::string name;  // path below the root of the hierarchy
