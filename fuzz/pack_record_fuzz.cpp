@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!arrays) demand(arrays.error().where.uri == "z/.penstock-pack.json", "errors name the record");
   if (arrays)
     for (const PackedArray& array : *arrays) {
-      demand(is_node_name(array.name), "names stay below the root");
+      demand(is_new_node_name(array.name), "names stay below the root");
       demand(array.chunks_per_shard() <= (1U << 22), "indexes are limited");
       if (array.shards() > 0) demand(array.samples_of(array.shards() - 1) > 0, "the last shard has samples");
     }

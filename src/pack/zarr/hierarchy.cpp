@@ -89,7 +89,7 @@ Result<Json> parse_record(const std::string& record, const std::string& root) {
   const auto nodes = json->find("nodes");
   if (nodes == json->end() || !nodes->is_object()) return bad_record(root);
   for (const auto& [name, node] : nodes->items())
-    if (!is_node_name(name) || !node.is_object()) return bad_record(root);
+    if (!is_new_node_name(name) || !node.is_object()) return bad_record(root);
   return json;
 }
 

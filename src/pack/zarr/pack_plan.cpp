@@ -213,7 +213,7 @@ class PackPlanner {
   }
 
   Status add(const FieldPlan& field, const ArraySpec& spec) {
-    if (!is_node_name(field.name))
+    if (!is_new_node_name(field.name))
       return bad_pack(*source_, fmt::format("field \"{}\" cannot be the name of a Zarr array; rename it", field.name));
     if (spec.shape.size() + 1 > static_cast<std::size_t>(kMaxAxes))
       return bad_pack(*source_, fmt::format("field {} has {} axes; at most {} beside that of samples", field.name,

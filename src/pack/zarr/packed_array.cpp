@@ -4,13 +4,16 @@
 
 #include <algorithm>
 
+#include "source/zarr/metadata/metadata_object.h"
+
 namespace penstock {
 
-bool is_node_name(std::string_view path) {
+bool is_new_node_name(std::string_view path) {
+  if (!is_node_name(path)) return false;
   while (true) {
     const std::size_t end = path.find('/');
     const std::string_view part = path.substr(0, end);
-    const bool is_dots = part.find_first_not_of('.') == std::string_view::npos;  // also if it is empty
+    const bool is_dots = part.find_first_not_of('.') == std::string_view::npos;
     const bool is_odd = std::ranges::any_of(part, [](unsigned char c) { return c < 0x20; });
     if (is_dots || is_odd || part.starts_with("__") || part == "zarr.json" || part == "c") return false;
     if (end == std::string_view::npos) return true;

@@ -16,8 +16,9 @@
 
 namespace penstock {
 
-// Whether this can be the path of an array below the root: parts that are no ".." and no name that Zarr reserves.
-bool is_node_name(std::string_view path);
+// Whether a new array may have this path below the root: it does not lead out of the hierarchy, and no part of it is a
+// name that Zarr reserves.
+bool is_new_node_name(std::string_view path);
 
 struct PackedArray {
   std::string name;  // path below the root of the hierarchy

@@ -368,7 +368,7 @@ Result<std::vector<CoordinateValues>> coordinates_of(const Source& source, const
   std::vector<CoordinateValues> all;
   const auto add = [&](CoordinateValues values, std::size_t extent) {
     const auto is_same = [&](const auto& other) { return other.name == values.name; };
-    if (!is_node_name(values.name) || values.name.contains('/')) return;  // names of dimensions are not trusted
+    if (!is_new_node_name(values.name) || values.name.contains('/')) return;  // names of dimensions are not trusted
     if (std::ranges::any_of(all, is_same) || std::ranges::any_of(plan.arrays, is_same) || values.count() != extent) return;
     all.push_back(std::move(values));
   };

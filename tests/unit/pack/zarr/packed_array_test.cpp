@@ -37,10 +37,10 @@ TEST(PackedArray, samples_without_elements_need_no_shard) {
 }
 
 TEST(PackedArray, names_that_leave_the_hierarchy_are_no_nodes) {
-  for (const char* name : {"t2m", "a.b", "below/t2m", "..a", "key", "ü"}) EXPECT_TRUE(is_node_name(name)) << name;
+  for (const char* name : {"t2m", "a.b", "below/t2m", "..a", "key", "ü"}) EXPECT_TRUE(is_new_node_name(name)) << name;
   for (const char* name : {"", ".", "..", "...", "/", "a/", "/a", "a//b", "a/../b", "__x", "zarr.json", "a/zarr.json", "c",
                            "a\nb"})
-    EXPECT_FALSE(is_node_name(name)) << name;
+    EXPECT_FALSE(is_new_node_name(name)) << name;
 }
 
 }  // namespace
