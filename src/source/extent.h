@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "base/bytes.h"
 #include "penstock/result.h"
 
 namespace penstock {
@@ -24,6 +26,10 @@ struct Extent {
   // The store that has the object. The source owns it. All extents of one sample are in the same store, but samples of
   // a mixture may be in different ones.
   const Store* store = nullptr;
+  // The CRC32C of the bytes, where the index knows it; bytes with another one are an error.
+  std::optional<std::uint32_t> checksum = {};
+  // What the index holds for the reader of these bytes, besides. The source owns it.
+  ConstBytes extra = {};
 };
 
 inline Where where_of(const Extent& extent) {
