@@ -12,96 +12,22 @@
 
 #include <jpeglib.h>
 
-#include <jerror.h>  // knows all messages only after jpeglib.h
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <span>
 
 #include "decode/image/cmyk.h"
 #include "decode/image/exif.h"
 #include "decode/image/grey.h"
 #include "decode/image/image_formats.h"
-#include "decode/interrupted.h"
 #include "decode/jpeg/jpeg_entropy.h"
+#include "decode/jpeg/jpeg_errors.h"
 #include "decode/jpeg/jpeg_memory.h"
 
 namespace penstock {
 namespace {
 
 constexpr int kRowsAtOnce = 16;
-
-// Bounds the work of a malicious file. A scan visits all blocks of its components, even if it has no data for
-// them. A usual file has about ten scans; 32 visits per block are enough even for one bit per coefficient and
-// scan.
-constexpr std::uint64_t kMaxVisitsPerBlock = 32;
-constexpr std::uint64_t kFreeVisits = 1 << 21;  // allowed to any file: the work of a fraction of a second
-
-struct ErrorManager {
-  jpeg_error_mgr base;
-  std::jmp_buf escape;
-  char message[JMSG_LENGTH_MAX];
-  ErrorCode code;
-  int scan_limit;
-  int scans;             // number of scans begun so far
-  std::uint64_t visits;  // visits of blocks by the scans so far
-};
-
-ErrorManager* manager_of(j_common_ptr info) { return reinterpret_cast<ErrorManager*>(info->err); }
-
-[[noreturn]] void leave(j_common_ptr info) {
-  ErrorManager* manager = manager_of(info);
-  (*manager->base.format_message)(info, manager->message);
-  std::longjmp(manager->escape, 1);
-}
-
-// If data is missing, left over or invalid, libjpeg only warns and makes the rest grey. A training loop must
-// not get such pixels, so warnings are errors here.
-void on_message(j_common_ptr info, int level) {
-  if (level >= 0) return;
-  const int warning = info->err->msg_code;
-  if (warning == JWRN_JPEG_EOF || warning == JWRN_HIT_MARKER) manager_of(info)->code = ErrorCode::kTruncated;
-  leave(info);
-}
-
-std::uint64_t blocks_of(const jpeg_component_info& component) {
-  return std::uint64_t{component.width_in_blocks} * component.height_in_blocks;
-}
-
-// Called for each row of blocks of each scan, and for each few rows of pixels.
-void on_progress(j_common_ptr info) {
-  ErrorManager* manager = manager_of(info);
-  if (Interruption::is_requested()) {
-    manager->code = ErrorCode::kStopped;
-    std::snprintf(manager->message, sizeof manager->message, "%s", kDecodingInterrupted);
-    std::longjmp(manager->escape, 1);
-  }
-  const auto* image = reinterpret_cast<j_decompress_ptr>(info);
-  if (image->input_scan_number <= manager->scans) return;
-  manager->scans = image->input_scan_number;
-  std::uint64_t blocks = 0;
-  for (int c = 0; c < image->num_components; ++c) blocks += blocks_of(image->comp_info[c]);
-  for (int c = 0; c < image->comps_in_scan; ++c) manager->visits += blocks_of(*image->cur_comp_info[c]);
-  if (manager->scans <= manager->scan_limit &&
-      manager->visits <= std::max(kFreeVisits, kMaxVisitsPerBlock * blocks))
-    return;
-  std::snprintf(manager->message, sizeof manager->message, "it has too many scans for %ux%u pixels",
-                image->image_width, image->image_height);
-  std::longjmp(manager->escape, 1);
-}
-
-// Entropy-coded data never contains FF D9, because FF is always stuffed. So a file without it is truncated,
-// even if the wanted rows are complete. The search begins at the scan, because a thumbnail before it may have
-// an end marker of its own.
-bool has_end_marker(ConstBytes encoded) {
-  const std::size_t scan = jpeg_scan_offset(encoded);
-  for (std::size_t at = encoded.size() - 1; at-- > scan;)
-    if (encoded[at] == std::byte{0xFF} && encoded[at + 1] == std::byte{0xD9}) return true;
-  return false;
-}
 
 // Adobe's JPEGs have inverted CMYK: every sample is 255 less the ink.
 void cmyk_to_rgbx(std::uint8_t* pixels, std::size_t count) {
@@ -111,12 +37,8 @@ void cmyk_to_rgbx(std::uint8_t* pixels, std::size_t count) {
 
 class JpegCodec final : public ImageCodec {
  public:
-  explicit JpegCodec(const Limits& limits) : limits_(limits) {
-    info_.err = jpeg_std_error(&errors_.base);
-    errors_.base.error_exit = leave;
-    errors_.base.emit_message = on_message;
-    errors_.scan_limit = static_cast<int>(limits.jpeg_scans);
-    progress_.progress_monitor = on_progress;
+  explicit JpegCodec(const Limits& limits) : limits_(limits), errors_(limits) {
+    info_.err = errors_.handler();
     create();
   }
   JpegCodec(const JpegCodec&) = delete;
@@ -128,7 +50,7 @@ class JpegCodec final : public ImageCodec {
     // previous file.
     jpeg_destroy_decompress(&info_);
     create();
-    if (!has_end_marker(encoded)) return fail(ErrorCode::kTruncated, "truncated JPEG");
+    if (!has_jpeg_end_marker(encoded)) return fail(ErrorCode::kTruncated, "truncated JPEG");
     if (!read_header()) return library_error();
     PENSTOCK_CHECK(check_image_size(info_.image_width, info_.image_height, limits_));
     return ImageHeader{static_cast<int>(info_.image_width), static_cast<int>(info_.image_height),
@@ -181,7 +103,7 @@ class JpegCodec final : public ImageCodec {
 
   void create() {
     jpeg_create_decompress(&info_);
-    info_.progress = &progress_;
+    info_.progress = errors_.progress();
   }
 
   std::uint64_t working_bytes() {
@@ -208,9 +130,7 @@ class JpegCodec final : public ImageCodec {
 
   // No object with a destructor may live in the two functions that setjmp can return to.
   bool read_header() {
-    errors_.code = ErrorCode::kCorrupt;
-    errors_.scans = 0;
-    errors_.visits = 0;
+    errors_.begin();
     if (setjmp(errors_.escape) != 0) return false;
     jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(encoded_.data()), encoded_.size());
     jpeg_read_header(&info_, TRUE);
@@ -239,7 +159,7 @@ class JpegCodec final : public ImageCodec {
       crop = {0, info_.output_width};
     const std::size_t stride = std::size_t{crop.width} * static_cast<std::size_t>(info_.output_components);
     if (stride * static_cast<std::size_t>(region.height) > buffer.size()) {
-      std::snprintf(errors_.message, sizeof errors_.message, "region wider than its buffer");
+      errors_.set_message("region wider than its buffer");
       return Outcome::kFailed;
     }
     auto* out = reinterpret_cast<JSAMPLE*>(buffer.data());
@@ -255,7 +175,7 @@ class JpegCodec final : public ImageCodec {
       for (int k = 0; k < count; ++k) rows[k] = out + stride * static_cast<std::size_t>(row + k);
       const JDIMENSION got = jpeg_read_scanlines(&info_, rows, static_cast<JDIMENSION>(count));
       if (got == 0) {
-        std::snprintf(errors_.message, sizeof errors_.message, "no more rows");
+        errors_.set_message("no more rows");
         return Outcome::kFailed;
       }
       row += static_cast<int>(got);
@@ -268,17 +188,14 @@ class JpegCodec final : public ImageCodec {
 
   std::unexpected<Error> library_error() {
     jpeg_abort_decompress(&info_);
-    if (errors_.code == ErrorCode::kStopped) return fail(errors_.code, errors_.message);
-    const char* kind = errors_.code == ErrorCode::kTruncated ? "truncated" : "bad";
-    return fail(errors_.code, fmt::format("{} JPEG ({})", kind, errors_.message));
+    return errors_.error();
   }
 
   Limits limits_;
   ConstBytes encoded_;
+  JpegErrors errors_;
   jpeg_decompress_struct info_{};
-  jpeg_progress_mgr progress_{};
   JpegEntropyDecoder entropy_;
-  ErrorManager errors_{};
 };
 
 }  // namespace
