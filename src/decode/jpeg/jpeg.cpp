@@ -3,7 +3,8 @@
 // The pixels equal those of a full decode (tests check this for every subsampling), for two reasons. Fancy
 // upsampling uses one column beyond the region, so one more column is decoded on each side. And rows are
 // skipped only once, from the top, because libjpeg-turbo 2.1 makes errors if it skips again after an odd
-// number of rows.
+// number of rows. Of an image with restart markers, libjpeg sees only the part that the region needs
+// (jpeg_window.h).
 //
 // A file is refused if libjpeg warns about anything. If the region includes the last row, that covers data
 // between the last block and the end marker, too.
@@ -14,7 +15,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "decode/image/cmyk.h"
 #include "decode/image/exif.h"
@@ -23,6 +26,7 @@
 #include "decode/jpeg/jpeg_entropy.h"
 #include "decode/jpeg/jpeg_errors.h"
 #include "decode/jpeg/jpeg_memory.h"
+#include "decode/jpeg/jpeg_window.h"
 
 namespace penstock {
 namespace {
@@ -51,7 +55,7 @@ class JpegCodec final : public ImageCodec {
     jpeg_destroy_decompress(&info_);
     create();
     if (!has_jpeg_end_marker(encoded)) return fail(ErrorCode::kTruncated, "truncated JPEG");
-    if (!read_header()) return library_error();
+    if (!read_header(encoded)) return library_error();
     PENSTOCK_CHECK(check_image_size(info_.image_width, info_.image_height, limits_));
     return ImageHeader{static_cast<int>(info_.image_width), static_cast<int>(info_.image_height),
                        exif_orientation(encoded), working_bytes()};
@@ -70,12 +74,17 @@ class JpegCodec final : public ImageCodec {
   Result<PixelView> decode(const DecodeRequest& request, MutableBytes buffer) override {
     if (request.format == PixelFormat::kIndex && info_.jpeg_color_space != JCS_GRAYSCALE)
       return fail(ErrorCode::kUnsupported, "a mask must be grey, or a palette PNG");
-    const Rect region = scaled(request);
+    const bool with_own_decoder = jpeg_entropy_decoder_fits();
+    Rect region = scaled(request);
+    window_.reset();
+    if (with_own_decoder) enter_window(request, region);
     Crop crop{};
-    Outcome outcome = read_region(request, region, buffer, crop, jpeg_entropy_decoder_fits());
-    if (outcome == Outcome::kDataLeft) {
+    Outcome outcome = read_region(request, region, buffer, crop, with_own_decoder);
+    if (outcome == Outcome::kLeftToLibrary) {
       jpeg_abort_decompress(&info_);
-      outcome = read_header() ? read_region(request, region, buffer, crop, false) : Outcome::kFailed;
+      window_.reset();
+      region = scaled(request);
+      outcome = read_header(encoded_) ? read_region(request, region, buffer, crop, false) : Outcome::kFailed;
     }
     if (outcome != Outcome::kDone) return library_error();
     jpeg_abort_decompress(&info_);
@@ -97,9 +106,9 @@ class JpegCodec final : public ImageCodec {
     JDIMENSION x, width;
   };
 
-  // kDataLeft: our Huffman decoder has finished, but there are bytes before the end marker. libjpeg decides
+  // kLeftToLibrary: our Huffman decoder has finished, but there are bytes before the end marker. libjpeg decides
   // whether they are damage; it tolerates a few.
-  enum class Outcome : std::uint8_t { kDone, kFailed, kDataLeft };
+  enum class Outcome : std::uint8_t { kDone, kFailed, kLeftToLibrary };
 
   void create() {
     jpeg_create_decompress(&info_);
@@ -128,11 +137,32 @@ class JpegCodec final : public ImageCodec {
     return {x0, y0, (r.x + r.width + d - 1) / d - x0, (r.y + r.height + d - 1) / d - y0};
   }
 
+  // If the image has restart markers and the region is a part of it, makes that part the image that libjpeg sees,
+  // and `region` relative to it.
+  void enter_window(const DecodeRequest& request, Rect& region) {
+    const bool is_baseline = !info_.progressive_mode && !info_.arith_code;
+    if (!is_baseline || info_.restart_interval == 0 || info_.comps_in_scan != info_.num_components) return;
+    const JpegWindow window = jpeg_window(info_, request.region, request.scale_denominator);
+    const std::size_t scan_offset = encoded_.size() - info_.src->bytes_in_buffer;
+    if (window.is_whole_image ||
+        !write_window_header(encoded_.first(scan_offset), window.pixels, window_header_))
+      return;
+    jpeg_abort_decompress(&info_);
+    if (!read_header(window_header_)) {
+      read_header(encoded_);
+      return;
+    }
+    window_ = window;
+    scan_ = encoded_.subspan(scan_offset);
+    region.x -= window.pixels.x / request.scale_denominator;
+    region.y -= window.pixels.y / request.scale_denominator;
+  }
+
   // No object with a destructor may live in the two functions that setjmp can return to.
-  bool read_header() {
+  bool read_header(ConstBytes jpeg) {
     errors_.begin();
     if (setjmp(errors_.escape) != 0) return false;
-    jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(encoded_.data()), encoded_.size());
+    jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(jpeg.data()), jpeg.size());
     jpeg_read_header(&info_, TRUE);
     return true;
   }
@@ -146,7 +176,9 @@ class JpegCodec final : public ImageCodec {
     info_.scale_num = 1;
     info_.scale_denom = static_cast<unsigned>(request.scale_denominator);
     jpeg_start_decompress(&info_);
-    const bool is_attached = with_own_decoder && entropy_.attach(info_);
+    const bool is_attached =
+        window_ ? entropy_.attach_to_window(info_, *window_, scan_) : with_own_decoder && entropy_.attach(info_);
+    if (window_ && !is_attached) return Outcome::kLeftToLibrary;
     const auto output_width = static_cast<int>(info_.output_width);
     // One column more on each side, and never so few that libjpeg changes its way of upsampling.
     const int right =
@@ -180,8 +212,8 @@ class JpegCodec final : public ImageCodec {
       }
       row += static_cast<int>(got);
     }
-    if (info_.output_scanline < info_.output_height) return Outcome::kDone;
-    if (is_attached && !entropy_.finish(info_)) return Outcome::kDataLeft;
+    if (info_.output_scanline < info_.output_height || (window_ && !window_->has_last_mcu)) return Outcome::kDone;
+    if (is_attached && !entropy_.finish(info_)) return Outcome::kLeftToLibrary;
     jpeg_finish_decompress(&info_);  // reads to the end marker
     return Outcome::kDone;
   }
@@ -196,6 +228,9 @@ class JpegCodec final : public ImageCodec {
   JpegErrors errors_;
   jpeg_decompress_struct info_{};
   JpegEntropyDecoder entropy_;
+  std::optional<JpegWindow> window_;      // what libjpeg sees in place of the image
+  std::vector<std::byte> window_header_;  // its header
+  ConstBytes scan_;                       // the data of the image's scan, and what follows
 };
 
 }  // namespace
