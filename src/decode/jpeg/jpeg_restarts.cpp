@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
 #include <span>
 
@@ -39,10 +40,11 @@ struct Destination {
 class RestartRewriter {
  public:
   explicit RestartRewriter(const Limits& limits) : limits_(limits), errors_(limits) {
-    source_.err = target_.err = errors_.handler();
+    source_.err = target_.err = written_.err = errors_.handler();
     jpeg_create_decompress(&source_);
     jpeg_create_compress(&target_);
-    source_.progress = target_.progress = errors_.progress();
+    jpeg_create_decompress(&written_);
+    source_.progress = target_.progress = written_.progress = errors_.progress();
     destination_.errors = &errors_;
     destination_.base.init_destination = [](j_compress_ptr) {};
     destination_.base.term_destination = [](j_compress_ptr) {};
@@ -55,6 +57,7 @@ class RestartRewriter {
   }
   RestartRewriter(const RestartRewriter&) = delete;
   ~RestartRewriter() {
+    jpeg_destroy_decompress(&written_);
     jpeg_destroy_compress(&target_);
     jpeg_destroy_decompress(&source_);
   }
@@ -75,6 +78,7 @@ class RestartRewriter {
     const std::uint64_t libjpeg = jpeg_working_bytes(source_.image_width, source_.image_height,
                                                      std::span(sampling).first(components), true);
     const std::uint64_t kept_markers = encoded_.size();
+    // The coefficients of the source, and of the result when it is checked.
     return 2 * libjpeg + kept_markers + largest_output() + checked_pixels().size_bytes;
   }
 
@@ -89,7 +93,6 @@ class RestartRewriter {
     if (!is_done)
       return fail(ErrorCode::kUnsupported,
                   fmt::format("a JPEG that cannot be rewritten ({})", errors_.error().error().message));
-    output_.resize(output_.size() - destination_.base.free_in_buffer);
     return std::move(output_);
   }
 
@@ -121,7 +124,7 @@ class RestartRewriter {
     return {};
   }
 
-  // No object with a destructor may live in the three functions that setjmp can return to.
+  // No object with a destructor may live in the four functions that setjmp can return to.
   bool read_header() {
     if (setjmp(errors_.escape) != 0) return false;
     jpeg_mem_src(&source_, reinterpret_cast<const unsigned char*>(encoded_.data()), encoded_.size());
@@ -140,7 +143,9 @@ class RestartRewriter {
 
   bool write(bool with_optimised_tables, std::size_t capacity) {
     output_.resize(capacity);
-    return write_to_output(with_optimised_tables);
+    if (!write_to_output(with_optimised_tables)) return false;
+    output_.resize(output_.size() - destination_.base.free_in_buffer);
+    return has_same_coefficients();
   }
 
   bool write_to_output(bool with_optimised_tables) {
@@ -163,6 +168,33 @@ class RestartRewriter {
       jpeg_write_marker(&target_, marker->marker, marker->data, marker->data_length);
     jpeg_finish_compress(&target_);
     return true;
+  }
+
+  // libjpeg-turbo does not notice where a table has no code for what it writes. Restarts need codes that optimised
+  // tables of the source may lack.
+  bool has_same_coefficients() {
+    if (setjmp(errors_.escape) != 0) {
+      jpeg_abort_decompress(&written_);
+      return false;
+    }
+    errors_.begin();
+    jpeg_mem_src(&written_, reinterpret_cast<const unsigned char*>(output_.data()), output_.size());
+    jpeg_read_header(&written_, TRUE);
+    jvirt_barray_ptr* const written = jpeg_read_coefficients(&written_);
+    bool is_same = written_.num_components == source_.num_components;
+    for (int c = 0; c < source_.num_components && is_same; ++c) {
+      const jpeg_component_info& component = source_.comp_info[c];
+      for (JDIMENSION row = 0; row < component.height_in_blocks && is_same; ++row)
+        is_same = std::memcmp(row_of(source_, coefficients_[c], row), row_of(written_, written[c], row),
+                              component.width_in_blocks * sizeof(JBLOCK)) == 0;
+    }
+    if (!is_same) errors_.set_message("its coefficients would change");
+    jpeg_abort_decompress(&written_);
+    return is_same;
+  }
+
+  static const JBLOCK* row_of(jpeg_decompress_struct& info, jvirt_barray_ptr coefficients, JDIMENSION row) {
+    return (*info.mem->access_virt_barray)(reinterpret_cast<j_common_ptr>(&info), coefficients, row, 1, FALSE)[0];
   }
 
   void copy_tables() {
@@ -198,6 +230,7 @@ class RestartRewriter {
   JpegErrors errors_;
   jpeg_decompress_struct source_{};
   jpeg_compress_struct target_{};
+  jpeg_decompress_struct written_{};  // what target_ has written
   jvirt_barray_ptr* coefficients_ = nullptr;
   Destination destination_{};
   std::vector<std::byte> output_;
