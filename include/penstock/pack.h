@@ -1,5 +1,5 @@
-// Packing writes a source into a few large files that any tool reads: tar shards (WebDataset), TFRecord shards, .npy
-// arrays or a Zarr hierarchy, with an index beside each shard and a manifest (docs/formats.md, "Packed data sets").
+// Packing writes a source into a few large files that any tool reads: tar shards (WebDataset), TFRecord shards or
+// .npy arrays, with an index beside each shard and a manifest (docs/formats.md, "Packed data sets").
 //
 // Which sample goes into which shard follows from the order of the source and the stored sizes alone. So the bytes of
 // all files are the same for any number of threads and of parts, and a run that was killed continues where it stopped:
@@ -18,6 +18,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "penstock/result.h"
@@ -26,9 +27,9 @@
 
 namespace penstock {
 
-enum class PackFormat : std::uint8_t { kTar, kTFRecord, kNpy, kZarr };
+enum class PackFormat : std::uint8_t { kTar, kTFRecord, kNpy };
 
-// "tar", "tfrecord", "npy", "zarr"; empty for an unknown name.
+// "tar", "tfrecord", "npy"; empty for an unknown name.
 std::optional<PackFormat> pack_format_named(std::string_view name);
 std::string_view name_of(PackFormat format);
 
@@ -54,6 +55,9 @@ struct PackOptions {
   std::vector<FieldTransform> transforms;
   PackEncoding encoding = PackEncoding::kAsStored;
   int jpeg_quality = 95;  // 1 to 100, for images that are encoded
+  // JPEGs that keep their pixels are rewritten without loss: baseline, with restart markers, so that crops of them decode
+  // faster. A file that cannot be rewritten without loss keeps its bytes.
+  bool adds_restarts = false;
   // Permutes all samples before they are divided into shards.
   std::optional<std::uint64_t> shuffle_seed;
   // This call writes the shards of one part, counted from 0. With more than one part, finish_pack() completes the data

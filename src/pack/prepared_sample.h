@@ -18,7 +18,6 @@ struct PreparedMember {
   std::uint64_t offset = 0;  // of the member's bytes in PreparedSample::bytes
   std::uint64_t length = 0;
   std::uint32_t checksum = 0;
-  std::vector<std::byte> extra;
 };
 
 struct PreparedSample {
@@ -35,7 +34,6 @@ struct PackedValue {
   std::uint64_t size_bytes = 0;  // 0: not known before it is written
   // Appends the file or the elements.
   std::function<Status(PackBuffer&)> append;
-  ConstBytes extra;  // for the index
 };
 
 }  // namespace penstock

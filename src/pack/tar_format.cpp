@@ -95,7 +95,6 @@ class TarFramer final : public SampleFramer {
     const TarHeader header = header_of(split ? split->first : "", split ? split->second : shortened, member.length, '0');
     std::memcpy(out.bytes.bytes().data() + header_at, header.data(), header.size());
     member.checksum = crc32c(std::as_const(out.bytes).bytes().subspan(member.offset, member.length));
-    member.extra.assign(value.extra.begin(), value.extra.end());
     out.members.push_back(std::move(member));
     return pad_to_block(out.bytes);
   }

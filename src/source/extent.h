@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 
-#include "base/bytes.h"
 #include "penstock/result.h"
 
 namespace penstock {
@@ -28,8 +27,6 @@ struct Extent {
   const Store* store = nullptr;
   // The CRC32C of the bytes, where the index knows it; bytes with another one are an error.
   std::optional<std::uint32_t> checksum = {};
-  // What the index holds for the reader of these bytes, besides. The source owns it.
-  ConstBytes extra = {};
 };
 
 inline Where where_of(const Extent& extent) {

@@ -32,24 +32,6 @@ void write_checksums(const std::vector<ShardContents>& contents, std::uint64_t m
   out.column(column);
 }
 
-// The extra bytes of all members, in the same manner.
-void write_extras(const std::vector<ShardContents>& contents, std::uint64_t members, ColumnWriter& out) {
-  std::vector<std::uint64_t> ends;
-  std::vector<std::byte> bytes;
-  if (std::ranges::any_of(contents, [](const ShardContents& shard) { return !shard.extra_ends.empty(); })) {
-    ends.reserve(members);
-    for (const ShardContents& shard : contents) {
-      for (std::size_t i = 0; i < shard.offsets.size(); ++i)
-        ends.push_back(bytes.size() + (shard.extra_ends.empty() ? 0 : shard.extra_ends[i]));
-      bytes.insert(bytes.end(), shard.extras.begin(), shard.extras.end());
-    }
-  }
-  out.number(ends.size());
-  out.number(bytes.size());
-  out.column(ends);
-  out.append(bytes.data(), bytes.size());
-}
-
 bool is_ascending(std::span<const std::uint64_t> values) {
   return std::ranges::adjacent_find(values, std::greater<>()) == values.end();
 }
@@ -153,7 +135,6 @@ Result<RecordIndex> RecordIndex::build(const std::vector<std::string>& paths,
   for (const ShardContents& shard : contents) keys += shard.keys;
   out.append(keys.data(), keys.size());
   write_checksums(contents, members, out);
-  write_extras(contents, members, out);
   for (const std::string& name : names) fingerprint = hash_text(name, fingerprint);
   out.number(fingerprint);
   out.number(stored);
@@ -201,10 +182,6 @@ Result<RecordIndex> RecordIndex::parse(std::vector<std::byte> bytes) {
   index.keys_ = in.text(key_bytes);
   const std::uint64_t checksums = in.number();
   index.checksums_ = in.column<std::uint32_t>(checksums);
-  const std::uint64_t extra_ends = in.number(), extra_bytes = in.number();
-  index.extra_ends_ = in.column<std::uint64_t>(extra_ends);
-  const std::string_view extras = in.text(extra_bytes);
-  index.extras_ = as_bytes(extras.data(), extras.size());
   index.fingerprint_ = in.number();
   index.stored_bytes_ = in.number();
   if (!in.ok() || in.left() != 0 || index.sample_count_ != samples) return damaged();
@@ -213,9 +190,6 @@ Result<RecordIndex> RecordIndex::parse(std::vector<std::byte> bytes) {
       std::ranges::adjacent_find(index.first_members_, std::greater_equal<>()) ==
           index.first_members_.end() &&
       (checksums == members || (checksums == 0 && std::ranges::none_of(index.shards_, &ShardInfo::has_member_checksums))) &&
-      (extra_ends == 0 ? extra_bytes == 0
-                       : extra_ends == members && is_ascending(index.extra_ends_) &&
-                             index.extra_ends_.back() == extra_bytes) &&
       is_ascending(index.key_ends_) && (index.key_ends_.empty() || index.key_ends_.back() == key_bytes) &&
       std::ranges::all_of(index.fields_, [&](std::uint16_t field) { return field < fields; });
   if (!consistent || !index.has_sound_extents()) return damaged();
@@ -259,12 +233,6 @@ std::string_view RecordIndex::key(std::uint64_t sample) const {
 std::optional<std::uint32_t> RecordIndex::checksum(std::uint64_t sample, std::uint64_t number) const {
   if (checksums_.empty() || !shards_[shard_of(sample)].has_member_checksums) return std::nullopt;
   return checksums_[first_members_[sample] + number];
-}
-
-ConstBytes RecordIndex::extra(std::uint64_t sample, std::uint64_t number) const {
-  if (extra_ends_.empty()) return {};
-  const std::uint64_t at = first_members_[sample] + number, begin = at > 0 ? extra_ends_[at - 1] : 0;
-  return extras_.subspan(begin, extra_ends_[at] - begin);
 }
 
 }  // namespace penstock

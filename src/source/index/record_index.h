@@ -28,10 +28,8 @@ struct ShardContents {
   std::vector<std::uint64_t> key_ends;
   std::vector<std::string> field_names;
   std::vector<std::uint32_t> checksums;  // of a compressed shard; see ForwardReader::checksums
-  // From the index beside a packed shard: a CRC32C per member, and bytes that belong to a member. Empty without one.
+  // From the index beside a packed shard: a CRC32C per member. Empty without one.
   std::vector<std::uint32_t> member_checksums;
-  std::vector<std::uint64_t> extra_ends;
-  std::vector<std::byte> extras;
   std::string description;                   // PackDescription as text
   std::vector<std::uint32_t> packed_fields;  // one per name in field_names: PortableIndex::MemberName::field
   IndexGrowth growth;  // is charged before anything is added here
@@ -78,9 +76,8 @@ class RecordIndex {
     const std::uint64_t at = first_members_[sample] + number;
     return {offsets_[at], lengths_[at], fields_[at]};
   }
-  // The CRC32C of a member, and the bytes that belong to it, where an index beside the shard has them.
+  // The CRC32C of a member, where an index beside the shard has it.
   std::optional<std::uint32_t> checksum(std::uint64_t sample, std::uint64_t number) const;
-  ConstBytes extra(std::uint64_t sample, std::uint64_t number) const;
   // A hash of all keys and sizes.
   std::uint64_t fingerprint() const { return fingerprint_; }
   std::uint64_t stored_bytes() const { return stored_bytes_; }
@@ -95,8 +92,6 @@ class RecordIndex {
   std::span<const std::uint64_t> offsets_, lengths_, first_members_, key_ends_, field_counts_;
   std::span<const std::uint16_t> fields_;
   std::span<const std::uint32_t> checksums_;
-  std::span<const std::uint64_t> extra_ends_;
-  ConstBytes extras_;
   std::string_view keys_;
 };
 

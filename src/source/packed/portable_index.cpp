@@ -45,7 +45,7 @@ std::string_view PortableIndex::key(std::uint64_t sample) const {
 
 std::vector<std::byte> PortableIndex::serialise() const {
   ColumnWriter out;
-  out.reserve(offsets.size() * 22 + first_members.size() * 16 + keys.size() + extras.size() + description.size() + 4096);
+  out.reserve(offsets.size() * 22 + first_members.size() * 16 + keys.size() + description.size() + 4096);
   out.append(kPortableMagic.data(), kPortableMagic.size());
   out.number(kPortableVersion);
   out.text(shard);
@@ -58,8 +58,6 @@ std::vector<std::byte> PortableIndex::serialise() const {
   out.number(samples());
   out.number(members());
   out.number(keys.size());
-  out.number(extra_ends.size());
-  out.number(extras.size());
   for (const MemberName& name : names) {
     out.text(name.name);
     out.number(name.field);
@@ -71,8 +69,6 @@ std::vector<std::byte> PortableIndex::serialise() const {
   out.column(first_members);
   out.column(key_ends);
   out.append(keys.data(), keys.size());
-  out.column(extra_ends);
-  out.append(extras.data(), extras.size());
   const std::uint64_t checksum = crc32c(out.bytes());
   out.number(checksum);
   return out.take();
@@ -101,8 +97,7 @@ Result<PortableIndex> PortableIndex::parse(ConstBytes bytes, const std::string& 
   index.shard_number = in.number();
   index.first_sample = in.number();
   index.description = in.text();
-  const std::uint64_t names = in.number(), samples = in.number(), members = in.number(), key_bytes = in.number(),
-                      extra_ends = in.number(), extra_bytes = in.number();
+  const std::uint64_t names = in.number(), samples = in.number(), members = in.number(), key_bytes = in.number();
   const auto inconsistent = [&] { return at(ErrorCode::kCorrupt, "the index contradicts itself", kHead, body.size() - kHead); };
   if (!in.ok() || names > kMaxMemberNames || samples > body.size() || members > body.size()) return inconsistent();
   for (std::uint64_t i = 0; i < names && in.ok(); ++i) {
@@ -119,17 +114,11 @@ Result<PortableIndex> PortableIndex::parse(ConstBytes bytes, const std::string& 
   assign(index.first_members, in.column<std::uint64_t>(samples));
   assign(index.key_ends, in.column<std::uint64_t>(samples));
   index.keys = in.text(key_bytes);
-  assign(index.extra_ends, in.column<std::uint64_t>(extra_ends));
-  const std::string_view extras = in.text(extra_bytes);
-  const ConstBytes extra = as_bytes(extras.data(), extras.size());
-  index.extras.assign(extra.begin(), extra.end());
   if (!in.ok() || in.left() != 0) return inconsistent();
   const bool is_consistent =
       (samples == 0 ? members == 0 : index.first_members.front() == 0 && index.first_members.back() < members) &&
       std::ranges::adjacent_find(index.first_members, std::greater_equal<>()) == index.first_members.end() &&
       is_rising(index.key_ends) && (samples == 0 ? key_bytes == 0 : index.key_ends.back() == key_bytes) &&
-      (extra_ends == 0 ? extra_bytes == 0
-                       : extra_ends == members && is_rising(index.extra_ends) && index.extra_ends.back() == extra_bytes) &&
       std::ranges::all_of(index.name_of_member, [&](std::uint16_t name) { return name < names; });
   if (!is_consistent) return inconsistent();
   if (const auto bad = first_bad_extent(index))

@@ -44,9 +44,6 @@ struct PortableIndex {
   std::vector<std::uint64_t> first_members;
   std::string keys;  // concatenated, as the source has them
   std::vector<std::uint64_t> key_ends;
-  // Bytes that belong to a member, for its reader; the ends of each, one per member. Empty where no member has any.
-  std::vector<std::uint64_t> extra_ends;
-  std::vector<std::byte> extras;
 
   std::uint64_t samples() const { return first_members.size(); }
   std::uint64_t members() const { return offsets.size(); }

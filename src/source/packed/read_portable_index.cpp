@@ -58,8 +58,7 @@ Result<std::optional<PortableIndex>> read_portable_index(const Store& store, con
 
 Status take_contents(PortableIndex index, ShardContents& out) {
   PENSTOCK_CHECK(out.growth.add(index.members() * (ShardContents::kBytesPerMember + sizeof(std::uint32_t)) +
-                                    index.samples() * ShardContents::kBytesPerSample + index.keys.size() +
-                                    index.extra_ends.size() * sizeof(std::uint64_t) + index.extras.size(),
+                                    index.samples() * ShardContents::kBytesPerSample + index.keys.size(),
                                 0, index.shard_bytes));
   for (const PortableIndex::MemberName& name : index.names) {
     out.field_names.push_back(name.name);
@@ -73,8 +72,6 @@ Status take_contents(PortableIndex index, ShardContents& out) {
   out.first_members = std::move(index.first_members);
   out.keys = std::move(index.keys);
   out.key_ends = std::move(index.key_ends);
-  out.extra_ends = std::move(index.extra_ends);
-  out.extras = std::move(index.extras);
   return {};
 }
 

@@ -91,8 +91,7 @@ Extent RecordSource::extent_of(std::uint64_t sample, std::uint64_t number) const
   if (compressed_) block = std::ranges::upper_bound(block_ends_, sample) - block_ends_.begin();
   return {shard.path,         member.offset, member.length, shard.version.modified_ns,
           shard.version.size, true,          block,         store_.get(),
-          verify_index_ ? index_.checksum(sample, number) : std::nullopt,
-          index_.extra(sample, number)};
+          verify_index_ ? index_.checksum(sample, number) : std::nullopt};
 }
 
 Result<RecordSource::ReadBytes> RecordSource::read(const Extent& extent) const {
