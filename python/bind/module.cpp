@@ -13,4 +13,5 @@ NB_MODULE(_core, module) {
   penstock::python::bind_cache(module);
   penstock::python::bind_loader_options(module);
   penstock::python::bind_loader(module);
+  penstock::python::bind_pack(module);
 }
