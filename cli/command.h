@@ -21,5 +21,6 @@ Command add_bench(CLI::App& app);
 Command add_verify(CLI::App& app);
 Command add_statistics(CLI::App& app);
 Command add_cache(CLI::App& app);
+Command add_pack(CLI::App& app);
 
 }  // namespace penstock::cli

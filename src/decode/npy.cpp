@@ -77,25 +77,31 @@ class LiteralReader {
   std::size_t at_ = 0;
 };
 
+struct DescriptorRow {
+  std::string_view code;
+  DType dtype;
+};
+constexpr DescriptorRow kDescriptors[] = {
+    {"b1", DType::kBool},      {"u1", DType::kUInt8},       {"i1", DType::kInt8},
+    {"u2", DType::kUInt16},    {"i2", DType::kInt16},       {"u4", DType::kUInt32},
+    {"i4", DType::kInt32},     {"u8", DType::kUInt64},      {"i8", DType::kInt64},
+    {"f2", DType::kFloat16},   {"f4", DType::kFloat32},     {"f8", DType::kFloat64},
+    {"c8", DType::kComplex64}, {"c16", DType::kComplex128}, {"M8", DType::kInt64},
+    {"m8", DType::kInt64},  // dates and time spans are read as integers
+};
+
+std::string_view code_of(DType dtype) {
+  const auto found = std::ranges::find(kDescriptors, dtype, &DescriptorRow::dtype);
+  return found == std::end(kDescriptors) ? std::string_view() : found->code;
+}
+
 Status parse_descriptor(std::string_view text, NpyHeader& header) {
   if (text.size() >= 2 && text[1] == 'O')
     return fail(ErrorCode::kUnsupported, "npy holds Python objects (pickle), which are never read");
   if (text.size() < 3) return fail(ErrorCode::kUnsupported, fmt::format("npy dtype '{}'", text));
   const char order = text[0], kind = text[1];
   const std::string_view size = text.substr(2);
-  struct Row {
-    std::string_view code;
-    DType dtype;
-  };
-  static constexpr Row kRows[] = {
-      {"b1", DType::kBool},      {"u1", DType::kUInt8},       {"i1", DType::kInt8},
-      {"u2", DType::kUInt16},    {"i2", DType::kInt16},       {"u4", DType::kUInt32},
-      {"i4", DType::kInt32},     {"u8", DType::kUInt64},      {"i8", DType::kInt64},
-      {"f2", DType::kFloat16},   {"f4", DType::kFloat32},     {"f8", DType::kFloat64},
-      {"c8", DType::kComplex64}, {"c16", DType::kComplex128}, {"M8", DType::kInt64},
-      {"m8", DType::kInt64},  // dates and time spans are read as integers
-  };
-  for (const Row& row : kRows) {
+  for (const DescriptorRow& row : kDescriptors) {
     const bool dated = row.code[0] == 'M' || row.code[0] == 'm';
     if (row.code[0] != kind || (dated ? !size.starts_with("8") : size != row.code.substr(1))) continue;
     if (order != '<' && order != '>' && order != '|' && order != '=') break;
@@ -177,6 +183,27 @@ Status check_npy_size(const NpyHeader& header, std::uint64_t file_bytes) {
   if (file_bytes == wanted) return {};
   return fail(file_bytes < wanted ? ErrorCode::kTruncated : ErrorCode::kCorrupt,
               fmt::format("npy header promises {} bytes, the file has {}", wanted, file_bytes));
+}
+
+std::vector<std::byte> npy_header_of(const ArraySpec& array) {
+  constexpr std::size_t kPrefix = 10, kPaddedTo = 64;  // of format 1.0, which holds headers of less than 64 KiB
+  const std::string_view code = code_of(array.dtype);
+  if (code.empty()) return {};
+  const char order = size_of(array.dtype) > 1 ? '<' : '|';
+  std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': (", order, code);
+  for (const std::int64_t extent : array.shape) text += fmt::format("{}, ", extent);
+  if (array.shape.size() > 1) text.resize(text.size() - 2);
+  if (array.shape.size() == 1) text.pop_back();
+  text += "), }";
+  text.append((kPaddedTo - (kPrefix + text.size() + 1) % kPaddedTo) % kPaddedTo, ' ');
+  text += '\n';
+  std::vector<std::byte> out(kPrefix + text.size());
+  std::memcpy(out.data(), kMagic.data(), kMagic.size());
+  out[6] = std::byte{1};
+  out[8] = static_cast<std::byte>(text.size() & 0xFF);
+  out[9] = static_cast<std::byte>(text.size() >> 8);
+  std::memcpy(out.data() + kPrefix, text.data(), text.size());
+  return out;
 }
 
 }  // namespace penstock

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/limits.h"
@@ -31,5 +32,9 @@ Result<NpyHeader> parse_npy_header(ConstBytes bytes, const Limits& limits);
 
 // Fails unless the size of the file is exactly that of the header and the data.
 Status check_npy_size(const NpyHeader& header, std::uint64_t file_bytes);
+
+// The header that NumPy writes before such an array in C order, padded to a multiple of 64 bytes. Empty for bfloat16,
+// which the format does not have.
+std::vector<std::byte> npy_header_of(const ArraySpec& array);
 
 }  // namespace penstock

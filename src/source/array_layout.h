@@ -3,12 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "penstock/array.h"
 
 namespace penstock {
+
+struct ArrayDescription;
 
 struct ArrayLayout {
   ArraySpec spec;
@@ -22,6 +25,7 @@ struct ArrayLayout {
   // For several variables in one array: the number of channels of each variable, in their order.
   std::vector<std::int64_t> channels_of_variables = {};
   bool is_time = false;  // int64 nanoseconds since 1970; the lowest number means "not a time" (NaT)
+  std::shared_ptr<const ArrayDescription> description = nullptr;  // nullptr: nothing else is known
 };
 
 }  // namespace penstock

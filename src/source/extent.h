@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "penstock/result.h"
@@ -24,6 +25,8 @@ struct Extent {
   // The store that has the object. The source owns it. All extents of one sample are in the same store, but samples of
   // a mixture may be in different ones.
   const Store* store = nullptr;
+  // The CRC32C of the bytes, where the index knows it; bytes with another one are an error.
+  std::optional<std::uint32_t> checksum = {};
 };
 
 inline Where where_of(const Extent& extent) {

@@ -13,7 +13,7 @@
 
 namespace penstock {
 
-// A request to open a data set. All members are set.
+// A request to open a data set. The first six members are always set.
 struct OpenRequest {
   std::shared_ptr<const Store> store;
   std::string given;               // as the user gave it, including passwords and signatures
@@ -21,6 +21,7 @@ struct OpenRequest {
   std::string identity;            // names the data set in the folder of saved indexes
   std::vector<std::string> paths;  // keys: files as the user wrote them, patterns expanded; not empty
   bool is_alone = false;           // the user named this one object, not a list or a pattern
+  bool needs_indexes = false;      // a shard without an index beside it is an error
 };
 
 struct SourceFormat {

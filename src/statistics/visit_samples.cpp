@@ -7,20 +7,18 @@
 #include <thread>
 
 #include "base/guarded.h"
-#include "base/text/byte_units.h"
 #include "base/machine.h"
 #include "penstock/interruption.h"
 #include "plan/field_plan.h"
 #include "source/extent.h"
 #include "source/source_storage.h"
+#include "statistics/source_reads.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMaxVisitShare = 32 * kMiB;
 constexpr std::uint64_t kMaxVisitRun = 64;  // consecutive samples that a thread takes at a time
 constexpr std::uint64_t kRunsForEach = 32;
-constexpr std::uint64_t kMinSamplesAhead = 64;  // samples that are read ahead per thread
 constexpr auto kProgressEvery = std::chrono::milliseconds(100);
 
 // One plan for all fields that every sample has, because reading them together is cheapest, and one plan per field
@@ -266,52 +264,13 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
   unsigned threads = options.threads ? options.threads : usable_cpus();
   threads = static_cast<unsigned>(std::clamp<std::uint64_t>(source->size(), 1, threads));
 
-  auto ledger = std::make_shared<Ledger>(memory);
-  std::unique_ptr<StreamBlocks> streams;
-  std::uint64_t stream_bytes = 0;
-  if (source->storage().is_forward_only()) {
-    // Each thread decompresses a block of its own.
-    const auto plan =
-        plan_streams(*source, {.window_units = threads, .prefetch = 1, .max_bytes = memory / 2});
-    if (!plan) return std::unexpected(plan.error());
-    stream_bytes = plan->bytes();
-    streams =
-        std::make_unique<StreamBlocks>(*source, std::make_shared<Area>(ledger, plan->bytes()), *plan);
-  }
-  std::shared_ptr<LookaheadMemory> lookahead_memory;
-  std::unique_ptr<Lookahead> lookahead;
-  const std::uint64_t to_share = source->storage().arrays.empty() ? memory / 2 : memory * 3 / 8;
-  if (const auto plan = plan_lookahead(*source, {std::uint64_t{threads} * kMinSamplesAhead, to_share})) {
-    stream_bytes += plan->bytes();
-    std::vector<std::size_t> stored;
-    for (const std::size_t field : plans->fields)
-      if (source->fields()[field].form != FieldForm::kIndex) stored.push_back(field);
-    lookahead_memory = std::make_shared<LookaheadMemory>(*source, ledger, *plan);
-    lookahead = std::make_unique<Lookahead>(*source, std::move(stored), lookahead_memory, *plan, nullptr);
-    OrderSpec in_order;
-    in_order.samples = source->size();
-    RankSlice everything;
-    everything.epoch_size = source->size();
-    lookahead->start(make_epoch_order(in_order, 0), everything);
-  }
-  // One half is divided into shares, one for every possible worker; the other half is for one large sample or chunk at
-  // a time.
-  const std::uint64_t scratch = memory - stream_bytes, workers = threads * (plans->fields.size() + 1);
-  const std::uint64_t for_chunks = source->storage().arrays.empty() ? 0 : scratch * 3 / 5;
-  const auto share_of = [&](std::uint64_t bytes) { return std::min(bytes / (2 * workers), kMaxVisitShare); };
-  const std::uint64_t share = share_of(scratch - for_chunks), chunk_share = share_of(for_chunks);
-  ScratchBudget chunk_budget(*ledger, chunk_share, for_chunks - chunk_share * workers);
-  ScratchBudget budget(*ledger, share, scratch - for_chunks - share * workers);
-  budget.chunks = &chunk_budget;
+  const auto reads = SourceReads::open(*source, {plans->fields, threads, threads * (plans->fields.size() + 1), memory});
+  if (!reads) return std::unexpected(reads.error());
 
   std::vector<std::unique_ptr<Visitor>> visitors;
   for (unsigned i = 0; i < threads; ++i)
-    visitors.push_back(std::make_unique<Visitor>(*source, *plans, budget,
-                                                 SharedReads{streams.get(), lookahead.get()}, look()));
-  const auto break_off = [&] {
-    if (streams) streams->interrupt();
-    if (lookahead) lookahead->interrupt();
-  };
+    visitors.push_back(std::make_unique<Visitor>(*source, *plans, (*reads)->budget(), (*reads)->shared(), look()));
+  const auto break_off = [&] { (*reads)->interrupt(); };
   if (!Pool(visitors, runs_of(*source, threads), break_off).run(options))
     return fail(ErrorCode::kStopped, "stopped before all samples were read", {source->uri(), -1, -1, -1});
 
@@ -327,7 +286,7 @@ Result<Visit> visit_samples(const SourcePtr& source, const VisitOptions& options
   // stored size is reported instead.
   if (source->storage().is_forward_only()) visit.bytes = source->storage().stored_bytes;
   std::ranges::stable_sort(visit.bad, {}, [](const BadValue& bad) { return bad.error.where.sample; });
-  if (lookahead) visit.chunks = lookahead_memory->stats();
+  visit.chunks = (*reads)->chunk_stats();
   visit.seconds = seconds_between(began, Clock::now());
   return visit;
 }

@@ -3,7 +3,8 @@
 // The pixels equal those of a full decode (tests check this for every subsampling), for two reasons. Fancy
 // upsampling uses one column beyond the region, so one more column is decoded on each side. And rows are
 // skipped only once, from the top, because libjpeg-turbo 2.1 makes errors if it skips again after an odd
-// number of rows.
+// number of rows. Of an image with restart markers, libjpeg sees only the part that the region needs
+// (jpeg_window.h).
 //
 // A file is refused if libjpeg warns about anything. If the region includes the last row, that covers data
 // between the last block and the end marker, too.
@@ -12,96 +13,25 @@
 
 #include <jpeglib.h>
 
-#include <jerror.h>  // knows all messages only after jpeglib.h
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "decode/image/cmyk.h"
 #include "decode/image/exif.h"
 #include "decode/image/grey.h"
 #include "decode/image/image_formats.h"
-#include "decode/interrupted.h"
 #include "decode/jpeg/jpeg_entropy.h"
+#include "decode/jpeg/jpeg_errors.h"
 #include "decode/jpeg/jpeg_memory.h"
+#include "decode/jpeg/jpeg_window.h"
 
 namespace penstock {
 namespace {
 
 constexpr int kRowsAtOnce = 16;
-
-// Bounds the work of a malicious file. A scan visits all blocks of its components, even if it has no data for
-// them. A usual file has about ten scans; 32 visits per block are enough even for one bit per coefficient and
-// scan.
-constexpr std::uint64_t kMaxVisitsPerBlock = 32;
-constexpr std::uint64_t kFreeVisits = 1 << 21;  // allowed to any file: the work of a fraction of a second
-
-struct ErrorManager {
-  jpeg_error_mgr base;
-  std::jmp_buf escape;
-  char message[JMSG_LENGTH_MAX];
-  ErrorCode code;
-  int scan_limit;
-  int scans;             // number of scans begun so far
-  std::uint64_t visits;  // visits of blocks by the scans so far
-};
-
-ErrorManager* manager_of(j_common_ptr info) { return reinterpret_cast<ErrorManager*>(info->err); }
-
-[[noreturn]] void leave(j_common_ptr info) {
-  ErrorManager* manager = manager_of(info);
-  (*manager->base.format_message)(info, manager->message);
-  std::longjmp(manager->escape, 1);
-}
-
-// If data is missing, left over or invalid, libjpeg only warns and makes the rest grey. A training loop must
-// not get such pixels, so warnings are errors here.
-void on_message(j_common_ptr info, int level) {
-  if (level >= 0) return;
-  const int warning = info->err->msg_code;
-  if (warning == JWRN_JPEG_EOF || warning == JWRN_HIT_MARKER) manager_of(info)->code = ErrorCode::kTruncated;
-  leave(info);
-}
-
-std::uint64_t blocks_of(const jpeg_component_info& component) {
-  return std::uint64_t{component.width_in_blocks} * component.height_in_blocks;
-}
-
-// Called for each row of blocks of each scan, and for each few rows of pixels.
-void on_progress(j_common_ptr info) {
-  ErrorManager* manager = manager_of(info);
-  if (Interruption::is_requested()) {
-    manager->code = ErrorCode::kStopped;
-    std::snprintf(manager->message, sizeof manager->message, "%s", kDecodingInterrupted);
-    std::longjmp(manager->escape, 1);
-  }
-  const auto* image = reinterpret_cast<j_decompress_ptr>(info);
-  if (image->input_scan_number <= manager->scans) return;
-  manager->scans = image->input_scan_number;
-  std::uint64_t blocks = 0;
-  for (int c = 0; c < image->num_components; ++c) blocks += blocks_of(image->comp_info[c]);
-  for (int c = 0; c < image->comps_in_scan; ++c) manager->visits += blocks_of(*image->cur_comp_info[c]);
-  if (manager->scans <= manager->scan_limit &&
-      manager->visits <= std::max(kFreeVisits, kMaxVisitsPerBlock * blocks))
-    return;
-  std::snprintf(manager->message, sizeof manager->message, "it has too many scans for %ux%u pixels",
-                image->image_width, image->image_height);
-  std::longjmp(manager->escape, 1);
-}
-
-// Entropy-coded data never contains FF D9, because FF is always stuffed. So a file without it is truncated,
-// even if the wanted rows are complete. The search begins at the scan, because a thumbnail before it may have
-// an end marker of its own.
-bool has_end_marker(ConstBytes encoded) {
-  const std::size_t scan = jpeg_scan_offset(encoded);
-  for (std::size_t at = encoded.size() - 1; at-- > scan;)
-    if (encoded[at] == std::byte{0xFF} && encoded[at + 1] == std::byte{0xD9}) return true;
-  return false;
-}
 
 // Adobe's JPEGs have inverted CMYK: every sample is 255 less the ink.
 void cmyk_to_rgbx(std::uint8_t* pixels, std::size_t count) {
@@ -111,12 +41,8 @@ void cmyk_to_rgbx(std::uint8_t* pixels, std::size_t count) {
 
 class JpegCodec final : public ImageCodec {
  public:
-  explicit JpegCodec(const Limits& limits) : limits_(limits) {
-    info_.err = jpeg_std_error(&errors_.base);
-    errors_.base.error_exit = leave;
-    errors_.base.emit_message = on_message;
-    errors_.scan_limit = static_cast<int>(limits.jpeg_scans);
-    progress_.progress_monitor = on_progress;
+  explicit JpegCodec(const Limits& limits) : limits_(limits), errors_(limits) {
+    info_.err = errors_.handler();
     create();
   }
   JpegCodec(const JpegCodec&) = delete;
@@ -128,8 +54,8 @@ class JpegCodec final : public ImageCodec {
     // previous file.
     jpeg_destroy_decompress(&info_);
     create();
-    if (!has_end_marker(encoded)) return fail(ErrorCode::kTruncated, "truncated JPEG");
-    if (!read_header()) return library_error();
+    if (!has_jpeg_end_marker(encoded)) return fail(ErrorCode::kTruncated, "truncated JPEG");
+    if (!read_header(encoded)) return library_error();
     PENSTOCK_CHECK(check_image_size(info_.image_width, info_.image_height, limits_));
     return ImageHeader{static_cast<int>(info_.image_width), static_cast<int>(info_.image_height),
                        exif_orientation(encoded), working_bytes()};
@@ -148,12 +74,17 @@ class JpegCodec final : public ImageCodec {
   Result<PixelView> decode(const DecodeRequest& request, MutableBytes buffer) override {
     if (request.format == PixelFormat::kIndex && info_.jpeg_color_space != JCS_GRAYSCALE)
       return fail(ErrorCode::kUnsupported, "a mask must be grey, or a palette PNG");
-    const Rect region = scaled(request);
+    const bool with_own_decoder = jpeg_entropy_decoder_fits();
+    Rect region = scaled(request);
+    window_.reset();
+    if (with_own_decoder) enter_window(request, region);
     Crop crop{};
-    Outcome outcome = read_region(request, region, buffer, crop, jpeg_entropy_decoder_fits());
-    if (outcome == Outcome::kDataLeft) {
+    Outcome outcome = read_region(request, region, buffer, crop, with_own_decoder);
+    if (outcome == Outcome::kLeftToLibrary) {
       jpeg_abort_decompress(&info_);
-      outcome = read_header() ? read_region(request, region, buffer, crop, false) : Outcome::kFailed;
+      window_.reset();
+      region = scaled(request);
+      outcome = read_header(encoded_) ? read_region(request, region, buffer, crop, false) : Outcome::kFailed;
     }
     if (outcome != Outcome::kDone) return library_error();
     jpeg_abort_decompress(&info_);
@@ -175,13 +106,13 @@ class JpegCodec final : public ImageCodec {
     JDIMENSION x, width;
   };
 
-  // kDataLeft: our Huffman decoder has finished, but there are bytes before the end marker. libjpeg decides
+  // kLeftToLibrary: our Huffman decoder has finished, but there are bytes before the end marker. libjpeg decides
   // whether they are damage; it tolerates a few.
-  enum class Outcome : std::uint8_t { kDone, kFailed, kDataLeft };
+  enum class Outcome : std::uint8_t { kDone, kFailed, kLeftToLibrary };
 
   void create() {
     jpeg_create_decompress(&info_);
-    info_.progress = &progress_;
+    info_.progress = errors_.progress();
   }
 
   std::uint64_t working_bytes() {
@@ -206,13 +137,32 @@ class JpegCodec final : public ImageCodec {
     return {x0, y0, (r.x + r.width + d - 1) / d - x0, (r.y + r.height + d - 1) / d - y0};
   }
 
+  // If the image has restart markers and the region is a part of it, makes that part the image that libjpeg sees,
+  // and `region` relative to it.
+  void enter_window(const DecodeRequest& request, Rect& region) {
+    const bool is_baseline = !info_.progressive_mode && !info_.arith_code;
+    if (!is_baseline || info_.restart_interval == 0 || info_.comps_in_scan != info_.num_components) return;
+    const JpegWindow window = jpeg_window(info_, request.region, request.scale_denominator);
+    const std::size_t scan_offset = encoded_.size() - info_.src->bytes_in_buffer;
+    if (window.is_whole_image ||
+        !write_window_header(encoded_.first(scan_offset), window.pixels, window_header_))
+      return;
+    jpeg_abort_decompress(&info_);
+    if (!read_header(window_header_)) {
+      read_header(encoded_);
+      return;
+    }
+    window_ = window;
+    scan_ = encoded_.subspan(scan_offset);
+    region.x -= window.pixels.x / request.scale_denominator;
+    region.y -= window.pixels.y / request.scale_denominator;
+  }
+
   // No object with a destructor may live in the two functions that setjmp can return to.
-  bool read_header() {
-    errors_.code = ErrorCode::kCorrupt;
-    errors_.scans = 0;
-    errors_.visits = 0;
+  bool read_header(ConstBytes jpeg) {
+    errors_.begin();
     if (setjmp(errors_.escape) != 0) return false;
-    jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(encoded_.data()), encoded_.size());
+    jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(jpeg.data()), jpeg.size());
     jpeg_read_header(&info_, TRUE);
     return true;
   }
@@ -226,7 +176,9 @@ class JpegCodec final : public ImageCodec {
     info_.scale_num = 1;
     info_.scale_denom = static_cast<unsigned>(request.scale_denominator);
     jpeg_start_decompress(&info_);
-    const bool is_attached = with_own_decoder && entropy_.attach(info_);
+    const bool is_attached =
+        window_ ? entropy_.attach_to_window(info_, *window_, scan_) : with_own_decoder && entropy_.attach(info_);
+    if (window_ && !is_attached) return Outcome::kLeftToLibrary;
     const auto output_width = static_cast<int>(info_.output_width);
     // One column more on each side, and never so few that libjpeg changes its way of upsampling.
     const int right =
@@ -239,7 +191,7 @@ class JpegCodec final : public ImageCodec {
       crop = {0, info_.output_width};
     const std::size_t stride = std::size_t{crop.width} * static_cast<std::size_t>(info_.output_components);
     if (stride * static_cast<std::size_t>(region.height) > buffer.size()) {
-      std::snprintf(errors_.message, sizeof errors_.message, "region wider than its buffer");
+      errors_.set_message("region wider than its buffer");
       return Outcome::kFailed;
     }
     auto* out = reinterpret_cast<JSAMPLE*>(buffer.data());
@@ -255,30 +207,30 @@ class JpegCodec final : public ImageCodec {
       for (int k = 0; k < count; ++k) rows[k] = out + stride * static_cast<std::size_t>(row + k);
       const JDIMENSION got = jpeg_read_scanlines(&info_, rows, static_cast<JDIMENSION>(count));
       if (got == 0) {
-        std::snprintf(errors_.message, sizeof errors_.message, "no more rows");
+        errors_.set_message("no more rows");
         return Outcome::kFailed;
       }
       row += static_cast<int>(got);
     }
-    if (info_.output_scanline < info_.output_height) return Outcome::kDone;
-    if (is_attached && !entropy_.finish(info_)) return Outcome::kDataLeft;
+    if (info_.output_scanline < info_.output_height || (window_ && !window_->has_last_mcu)) return Outcome::kDone;
+    if (is_attached && !entropy_.finish(info_)) return Outcome::kLeftToLibrary;
     jpeg_finish_decompress(&info_);  // reads to the end marker
     return Outcome::kDone;
   }
 
   std::unexpected<Error> library_error() {
     jpeg_abort_decompress(&info_);
-    if (errors_.code == ErrorCode::kStopped) return fail(errors_.code, errors_.message);
-    const char* kind = errors_.code == ErrorCode::kTruncated ? "truncated" : "bad";
-    return fail(errors_.code, fmt::format("{} JPEG ({})", kind, errors_.message));
+    return errors_.error();
   }
 
   Limits limits_;
   ConstBytes encoded_;
+  JpegErrors errors_;
   jpeg_decompress_struct info_{};
-  jpeg_progress_mgr progress_{};
   JpegEntropyDecoder entropy_;
-  ErrorManager errors_{};
+  std::optional<JpegWindow> window_;      // what libjpeg sees in place of the image
+  std::vector<std::byte> window_header_;  // its header
+  ConstBytes scan_;                       // the data of the image's scan, and what follows
 };
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <memory>
 #include <vector>
 
+#include "decode/jpeg/jpeg_marker.h"
+
 namespace penstock {
 namespace {
 
@@ -88,11 +90,23 @@ bool JpegEntropyDecoder::attach(jpeg_decompress_struct& info) {
   reader_ = {info.src->next_input_byte, info.src->next_input_byte + info.src->bytes_in_buffer};
   last_dc_.fill(0);
   until_restart_ = restart_interval_ = info.restart_interval;
-  next_restart_ = 0;
+  restarts_ = 0;
+  until_row_ends_ = kNever;
   until_progress_ = kMcusPerProgress;
   info.client_data = this;
   reinterpret_cast<EntropyInterface*>(info.entropy)->decode_mcu =
       has_bmi2() ? decode_mcu_with_bmi2 : decode_mcu;
+  return true;
+}
+
+bool JpegEntropyDecoder::attach_to_window(jpeg_decompress_struct& info, const JpegWindow& window,
+                                          ConstBytes scan) {
+  if (info.restart_interval == 0 || !attach(info)) return false;
+  const auto* const first = reinterpret_cast<const std::uint8_t*>(scan.data());
+  reader_ = {first, first + scan.size()};
+  until_row_ends_ = 0;
+  image_columns_ = window.image_columns;
+  next_row_ = std::uint64_t{window.first_row} * window.image_columns + window.first_column;
   return true;
 }
 
@@ -116,6 +130,8 @@ bool JpegEntropyDecoder::finish(jpeg_decompress_struct& info) const {
     if (info->progress != nullptr)
       (*info->progress->progress_monitor)(reinterpret_cast<j_common_ptr>(info));
   }
+  if (self.until_row_ends_-- == 0) [[unlikely]]
+    enter_next_row(info);
   if (self.restart_interval_ != 0 && self.until_restart_-- == 0) {
     if (!self.restart()) warn(info, JWRN_MUST_RESYNC);
     self.until_restart_ = self.restart_interval_ - 1;
@@ -264,11 +280,39 @@ bool JpegEntropyDecoder::restart() {
   const bool data_left =
       reader_.count - reader_.made_up >= 8;  // a whole unread byte: the interval was too long
   while (reader_.end - at >= 2 && at[0] == 0xFF && at[1] == 0xFF) ++at;
-  if (data_left || reader_.end - at < 2 || at[0] != 0xFF || at[1] != 0xD0 + next_restart_) return false;
-  next_restart_ = (next_restart_ + 1) & 7;
+  if (data_left || reader_.end - at < 2 || at[0] != 0xFF || at[1] != 0xD0 + (restarts_ & 7)) return false;
+  ++restarts_;
   reader_ = {at + 2, reader_.end};
   last_dc_.fill(0);
   return true;
+}
+
+// Makes the first MCU of `interval` the next one. Returns false if another marker is on the way.
+bool JpegEntropyDecoder::skip_to_interval(std::uint64_t interval) {
+  if (until_restart_ == 0 && !restart()) return false;
+  const std::uint8_t* at = reader_.at;
+  for (; restarts_ < interval; ++restarts_) {
+    at = find_jpeg_marker(at, reader_.end);
+    if (reader_.end - at < 2 || at[1] != 0xD0 + (restarts_ & 7)) return false;
+    at += 2;
+  }
+  reader_ = {at, reader_.end};
+  last_dc_.fill(0);
+  until_restart_ = restart_interval_;
+  return true;
+}
+
+void JpegEntropyDecoder::enter_next_row(j_decompress_ptr info) {
+  auto& self = *static_cast<JpegEntropyDecoder*>(info->client_data);
+  const std::uint64_t interval = self.next_row_ / self.restart_interval_;
+  if (interval > self.restarts_ && !self.skip_to_interval(interval)) warn(info, JWRN_MUST_RESYNC);
+  const std::uint64_t passed =
+      self.restarts_ * self.restart_interval_ + (self.restart_interval_ - self.until_restart_);
+  self.until_row_ends_ = kNever;
+  for (std::uint64_t mcu = passed; mcu < self.next_row_; ++mcu)
+    (*reinterpret_cast<EntropyInterface*>(info->entropy)->decode_mcu)(info, nullptr);
+  self.until_row_ends_ = info->MCUs_per_row - 1;
+  self.next_row_ += self.image_columns_;
 }
 
 boolean JpegEntropyDecoder::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks) {

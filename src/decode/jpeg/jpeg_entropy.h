@@ -14,6 +14,9 @@
 
 #include <jpeglib.h>
 
+#include "base/bytes.h"
+#include "decode/jpeg/jpeg_window.h"
+
 namespace penstock {
 
 // Serves one decompression at a time. It keeps its tables between images, because most images of a data set
@@ -26,7 +29,12 @@ class JpegEntropyDecoder {
   // every few thousand MCUs.
   bool attach(jpeg_decompress_struct& info);
 
-  // Call it after the last MCU: libjpeg then continues at the marker that follows. Returns false, and changes
+  // The same where `info` has read the header of a part of the image (write_window_header), and `scan` begins with the
+  // first MCU of the whole image, which must have restart markers. What lies above and beside the part is passed over
+  // from marker to marker, so damage there is noticed only if it hides a marker or looks like one.
+  bool attach_to_window(jpeg_decompress_struct& info, const JpegWindow& window, ConstBytes scan);
+
+  // Call it after the last MCU of the image: libjpeg then continues at the marker that follows. Returns false, and changes
   // nothing, if there are bytes of data before that marker.
   bool finish(jpeg_decompress_struct& info) const;
 
@@ -74,13 +82,23 @@ class JpegEntropyDecoder {
   static bool decode_block(BitReader& shared_reader, const Table& dc, const Table& ac, int& last_dc,
                            JCOEF* out);
   bool restart();
+  bool skip_to_interval(std::uint64_t interval);
+  static void enter_next_row(j_decompress_ptr info);
 
   static constexpr unsigned kMcusPerProgress = 4096;
   std::array<Table, NUM_HUFF_TBLS> dc_, ac_;
   std::array<int, MAX_COMPS_IN_SCAN> last_dc_{};
   BitReader reader_;
-  unsigned until_restart_ = 0, restart_interval_ = 0, next_restart_ = 0;
+  unsigned until_restart_ = 0, restart_interval_ = 0;
   unsigned until_progress_ = kMcusPerProgress;
+  std::uint64_t restarts_ = 0;  // number of restart markers so far
+
+  // Of a window: the number of MCUs up to the end of its row, and the numbers of MCUs in the image. A row of a whole
+  // image never ends, because its rows follow each other.
+  static constexpr unsigned kNever = ~0u;
+  unsigned until_row_ends_ = kNever;
+  unsigned image_columns_ = 0;
+  std::uint64_t next_row_ = 0;  // the first MCU of the next row of the window
 };
 
 // Returns whether the decoder works with the libjpeg of this process. It is determined once, by decoding a

@@ -1,6 +1,6 @@
 // One link of the chain that gives the stored bytes of a sample's fields.
 //
-// The links are asked in this order: the cache, records, decompressed blocks, bytes read ahead, the store. A link
+// The links are asked in this order: the cache, records, checksums, decompressed blocks, bytes read ahead, the store. A link
 // answers or passes the request on to the next one, so no other code needs to know which links exist. A new origin of
 // bytes is a new link (sample_bytes.cpp joins them).
 //

@@ -12,7 +12,8 @@ SampleBytes::SampleBytes(const SamplePlan& plan, Scratch& scratch, StageClock& c
       store_(plan, scratch, clock, origin),
       ahead_(plan, scratch, clock, origin, store_),
       blocks_(clock, origin, ahead_),
-      records_(*plan.source, scratch, origin, blocks_),
+      checked_(origin, blocks_),
+      records_(*plan.source, scratch, origin, checked_),
       first_(&records_) {
   if (cache == nullptr) return;
   cached_ = std::make_unique<CachedValues>(*cache, scratch, clock, origin, records_);

@@ -16,6 +16,7 @@
 #include "fetch/bytes/block_bytes.h"
 #include "fetch/bytes/byte_provider.h"
 #include "fetch/bytes/cached_values.h"
+#include "fetch/bytes/checked_bytes.h"
 #include "fetch/bytes/record_values.h"
 #include "fetch/bytes/store_bytes.h"
 
@@ -45,6 +46,7 @@ class SampleBytes {
   StoreBytes store_;
   AheadBytes ahead_;
   BlockBytes blocks_;
+  CheckedBytes checked_;
   RecordValues records_;
   std::unique_ptr<CachedValues> cached_;
   ByteProvider* first_;

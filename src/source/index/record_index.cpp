@@ -10,69 +10,27 @@
 #include "base/crc32c.h"
 #include "base/hash.h"
 #include "penstock/interruption.h"
+#include "source/index/columns.h"
 #include "source/records/forward_reader.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::string_view kRecordIndexMagic = "PENSREC2";
+constexpr std::string_view kRecordIndexMagic = "PENSREC3";
 constexpr std::size_t kMaxIndexFields = 4096;
-constexpr std::size_t kAlignment = 8;  // alignment of every column, so that it can be used without a copy
-
-// Writes columns one after another, each padded to the alignment.
-class ColumnWriter {
- public:
-  void number(std::uint64_t value) { append(&value, sizeof value); }
-  void text(std::string_view value) {
-    number(value.size());
-    append(value.data(), value.size());
+// The checksums of all members, with zeros for shards that have none; nothing where no shard has any.
+void write_checksums(const std::vector<ShardContents>& contents, std::uint64_t members, ColumnWriter& out) {
+  std::vector<std::uint32_t> column;
+  if (std::ranges::any_of(contents, &ShardContents::has_member_checksums)) {
+    column.reserve(members);
+    for (const ShardContents& shard : contents) {
+      column.insert(column.end(), shard.member_checksums.begin(), shard.member_checksums.end());
+      if (!shard.has_member_checksums()) column.resize(column.size() + shard.offsets.size());
+    }
   }
-  template <typename T>
-  void column(const std::vector<T>& values) {
-    append(values.data(), values.size() * sizeof(T));
-  }
-  void append(const void* data, std::size_t size) {
-    const auto* raw = static_cast<const std::byte*>(data);
-    bytes_.insert(bytes_.end(), raw, raw + size);
-    bytes_.resize((bytes_.size() + kAlignment - 1) / kAlignment * kAlignment);
-  }
-  void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
-  std::vector<std::byte> take() { return std::move(bytes_); }
-  ConstBytes bytes() const { return bytes_; }
-
- private:
-  std::vector<std::byte> bytes_;
-};
-
-class ColumnReader {
- public:
-  explicit ColumnReader(ConstBytes bytes) : reader_(bytes) {}
-
-  bool ok() const { return reader_.ok(); }
-  std::size_t left() const { return reader_.left(); }
-  std::uint64_t number() { return reader_.read<std::uint64_t>(); }
-  std::string_view text() { return text(number()); }
-  std::string_view text(std::uint64_t size) {
-    const ConstBytes raw = padded(size);
-    return {reinterpret_cast<const char*>(raw.data()), raw.size()};
-  }
-  template <typename T>
-  std::span<const T> column(std::uint64_t count) {
-    const auto size = checked_multiply<std::uint64_t>(count, sizeof(T));
-    const ConstBytes raw = padded(size.value_or(~std::uint64_t{0}));
-    return {reinterpret_cast<const T*>(raw.data()), raw.size() / sizeof(T)};
-  }
-
- private:
-  ConstBytes padded(std::uint64_t size) {
-    if (size > reader_.left()) return reader_.take(reader_.left() + 1);  // makes the reader fail
-    const ConstBytes raw = reader_.take(size);
-    reader_.take((kAlignment - size % kAlignment) % kAlignment);
-    return raw;
-  }
-
-  ByteReader reader_;
-};
+  out.number(column.size());
+  out.column(column);
+}
 
 bool is_ascending(std::span<const std::uint64_t> values) {
   return std::ranges::adjacent_find(values, std::greater<>()) == values.end();
@@ -120,6 +78,7 @@ Result<RecordIndex> RecordIndex::build(const std::vector<std::string>& paths,
     out.number(contents[i].samples());
     out.number(contents[i].checksums.size());
     out.column(contents[i].checksums);
+    out.number(contents[i].has_member_checksums() ? 1 : 0);
   }
   for (const std::string& name : names) out.text(name);
   out.column(counts);
@@ -175,6 +134,7 @@ Result<RecordIndex> RecordIndex::build(const std::vector<std::string>& paths,
   keys.reserve(key_bytes);
   for (const ShardContents& shard : contents) keys += shard.keys;
   out.append(keys.data(), keys.size());
+  write_checksums(contents, members, out);
   for (const std::string& name : names) fingerprint = hash_text(name, fingerprint);
   out.number(fingerprint);
   out.number(stored);
@@ -209,6 +169,7 @@ Result<RecordIndex> RecordIndex::parse(std::vector<std::byte> bytes) {
     if (count > samples - index.sample_count_) return damaged();
     index.sample_count_ += count;
     shard.checksums = in.column<std::uint32_t>(in.number());
+    shard.has_member_checksums = in.number() != 0;
     index.shards_.push_back(std::move(shard));
   }
   for (std::uint64_t i = 0; i < fields && in.ok(); ++i) index.field_names_.emplace_back(in.text());
@@ -219,6 +180,8 @@ Result<RecordIndex> RecordIndex::parse(std::vector<std::byte> bytes) {
   index.key_ends_ = in.column<std::uint64_t>(key_bytes > 0 ? samples : 0);
   index.fields_ = in.column<std::uint16_t>(members);
   index.keys_ = in.text(key_bytes);
+  const std::uint64_t checksums = in.number();
+  index.checksums_ = in.column<std::uint32_t>(checksums);
   index.fingerprint_ = in.number();
   index.stored_bytes_ = in.number();
   if (!in.ok() || in.left() != 0 || index.sample_count_ != samples) return damaged();
@@ -226,6 +189,7 @@ Result<RecordIndex> RecordIndex::parse(std::vector<std::byte> bytes) {
       index.first_members_.front() == 0 && index.first_members_.back() == members &&
       std::ranges::adjacent_find(index.first_members_, std::greater_equal<>()) ==
           index.first_members_.end() &&
+      (checksums == members || (checksums == 0 && std::ranges::none_of(index.shards_, &ShardInfo::has_member_checksums))) &&
       is_ascending(index.key_ends_) && (index.key_ends_.empty() || index.key_ends_.back() == key_bytes) &&
       std::ranges::all_of(index.fields_, [&](std::uint16_t field) { return field < fields; });
   if (!consistent || !index.has_sound_extents()) return damaged();
@@ -264,6 +228,11 @@ std::string_view RecordIndex::key(std::uint64_t sample) const {
   if (key_ends_.empty()) return {};
   const std::uint64_t begin = sample > 0 ? key_ends_[sample - 1] : 0;
   return keys_.substr(begin, key_ends_[sample] - begin);
+}
+
+std::optional<std::uint32_t> RecordIndex::checksum(std::uint64_t sample, std::uint64_t number) const {
+  if (checksums_.empty() || !shards_[shard_of(sample)].has_member_checksums) return std::nullopt;
+  return checksums_[first_members_[sample] + number];
 }
 
 }  // namespace penstock

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,11 +28,16 @@ struct ShardContents {
   std::vector<std::uint64_t> key_ends;
   std::vector<std::string> field_names;
   std::vector<std::uint32_t> checksums;  // of a compressed shard; see ForwardReader::checksums
+  // From the index beside a packed shard: a CRC32C per member. Empty without one.
+  std::vector<std::uint32_t> member_checksums;
+  std::string description;                   // PackDescription as text
+  std::vector<std::uint32_t> packed_fields;  // one per name in field_names: PortableIndex::MemberName::field
   IndexGrowth growth;  // is charged before anything is added here
 
   static constexpr std::uint64_t kBytesPerMember = 8 + 8 + 2, kBytesPerSample = 8 + 8;
 
   std::uint64_t samples() const { return first_members.size(); }
+  bool has_member_checksums() const { return !member_checksums.empty(); }
 };
 
 struct ShardInfo {
@@ -39,6 +45,7 @@ struct ShardInfo {
   ObjectVersion version;
   std::uint64_t first_sample = 0;
   std::span<const std::uint32_t> checksums;
+  bool has_member_checksums = false;
 };
 
 class RecordIndex {
@@ -69,6 +76,8 @@ class RecordIndex {
     const std::uint64_t at = first_members_[sample] + number;
     return {offsets_[at], lengths_[at], fields_[at]};
   }
+  // The CRC32C of a member, where an index beside the shard has it.
+  std::optional<std::uint32_t> checksum(std::uint64_t sample, std::uint64_t number) const;
   // A hash of all keys and sizes.
   std::uint64_t fingerprint() const { return fingerprint_; }
   std::uint64_t stored_bytes() const { return stored_bytes_; }
@@ -82,6 +91,7 @@ class RecordIndex {
   std::uint64_t sample_count_ = 0, fingerprint_ = 0, stored_bytes_ = 0;
   std::span<const std::uint64_t> offsets_, lengths_, first_members_, key_ends_, field_counts_;
   std::span<const std::uint16_t> fields_;
+  std::span<const std::uint32_t> checksums_;
   std::string_view keys_;
 };
 

@@ -15,6 +15,7 @@
 #include "base/memory/opening_memory.h"
 #include "penstock/interruption.h"
 #include "source/index/saved_index.h"
+#include "source/packed/read_portable_index.h"
 #include "source/records/ahead_object.h"
 #include "store/key_path.h"
 
@@ -59,10 +60,12 @@ Status read_rest(ForwardReader& reader) {
 // Scans several shards concurrently, because a scan is a long sequence of short reads.
 class ShardScans {
  public:
-  ShardScans(const Store& store, const ShardSet& set, const ScanShard& scan)
+  // `has_indexes`: indexes may lie beside the shards.
+  ShardScans(const Store& store, const ShardSet& set, const ScanShard& scan, bool has_indexes)
       : store_(store),
         set_(set),
         scan_(scan),
+        has_indexes_(has_indexes),
         threads_(concurrent_scans(set)),
         ahead_bytes_(std::min(kAheadBytes, OpeningMemory::at_most(UINT64_MAX) / 4) / threads_),
         contents(set.paths.size()),
@@ -128,6 +131,14 @@ class ShardScans {
     if (!object) return std::unexpected(std::move(object).error());
     versions[shard] = (*object)->version();
     contents[shard].growth = IndexGrowth(path, versions[shard].size);
+    if (has_indexes_) {
+      auto index = read_portable_index(store_, path, versions[shard]);
+      if (!index) return std::unexpected(std::move(index).error());
+      if (*index) return take_contents(std::move(**index), contents[shard]);
+      if (set_.needs_indexes)
+        return fail(ErrorCode::kNotFound, "the index beside a shard of a packed data set is missing",
+                    {portable_index_of(path), -1, -1, -1});
+    }
     const auto reader = make_forward_reader(**object, path, compression_of_name(path));
     PENSTOCK_CHECK(check_named_by_compression(*reader, path));
     PENSTOCK_CHECK(scan_(*reader, path, contents[shard]));
@@ -143,6 +154,7 @@ class ShardScans {
   const Store& store_;
   const ShardSet& set_;
   const ScanShard& scan_;
+  const bool has_indexes_;
   const unsigned threads_;
   const std::uint64_t ahead_bytes_;  // per scan
   std::atomic<std::size_t> next_{0};
@@ -158,6 +170,32 @@ class ShardScans {
   std::vector<ObjectVersion> versions;
   std::vector<std::optional<Error>> errors;
 };
+
+// What the indexes beside the shards say in common; nullptr unless all shards are of one packed data set. Shards without
+// samples count as well, so that a data set that was packed of few samples is whole.
+std::shared_ptr<const PackedShards> find_packed(const std::vector<ShardContents>& contents,
+                                                const std::vector<std::string>& paths) {
+  if (contents.empty() || contents.front().description.empty()) return nullptr;
+  const std::string& text = contents.front().description;
+  if (!std::ranges::all_of(contents, [&](const ShardContents& shard) { return shard.description == text; })) return nullptr;
+  auto description = PackDescription::parse(text, portable_index_of(paths.front()));
+  if (!description) return nullptr;
+  auto packed = std::make_shared<PackedShards>();
+  packed->description = std::move(*description);
+  std::vector<std::string> names;  // in the order in which RecordIndex::build() numbers them
+  for (const ShardContents& shard : contents)
+    for (std::size_t i = 0; i < shard.field_names.size(); ++i) {
+      const auto found = std::ranges::find(names, shard.field_names[i]);
+      const bool is_new = found == names.end();
+      const std::uint32_t field = shard.packed_fields[i];
+      if (field != PortableIndex::kAllFields && field >= packed->description.fields.size()) return nullptr;
+      if (!is_new && packed->field_of_name[static_cast<std::size_t>(found - names.begin())] != field) return nullptr;
+      if (!is_new) continue;
+      names.push_back(shard.field_names[i]);
+      packed->field_of_name.push_back(field);
+    }
+  return packed;
+}
 
 enum class Fit : std::uint8_t { kSame, kOtherShards, kChanged };
 
@@ -200,7 +238,7 @@ std::optional<Error> lost_tail(const RecordIndex& old, const std::string& path, 
 }  // namespace
 
 ShardSet shard_set(const OpenRequest& request, std::string kind) {
-  ShardSet shards{request.uri, request.identity, std::move(kind), {}};
+  ShardSet shards{request.uri, request.identity, std::move(kind), {}, request.needs_indexes};
   for (const std::string& path : request.paths) shards.paths.push_back(absolute_key(path));
   return shards;
 }
@@ -208,7 +246,14 @@ ShardSet shard_set(const OpenRequest& request, std::string kind) {
 Result<OpenedIndex> open_shard_index(const Store& store, const ShardSet& set, const OpenOptions& options,
                                      const ScanShard& scan) {
   OpenedIndex opened;
-  if (options.keep_index) opened.saved_index_path = saved_index_path(options.cache_dir, set.identity, set.kind);
+  // The first shard decides, so that shards without indexes cost one question and not one each.
+  const auto has_indexes = set.needs_indexes ? Result<bool>(true)
+                           : set.paths.empty() || compression_of_name(set.paths.front()) != Compression::kNone
+                               ? Result<bool>(false)
+                               : has_portable_index(store, set.paths.front());
+  if (!has_indexes) return std::unexpected(has_indexes.error());
+  // An index that lies beside its shard is not saved once more. It has checksums, which a saved index may lack.
+  if (options.keep_index && !*has_indexes) opened.saved_index_path = saved_index_path(options.cache_dir, set.identity, set.kind);
   std::optional<RecordIndex> old;
   if (!opened.saved_index_path.empty())
     if (auto bytes = read_saved_index(opened.saved_index_path)) {
@@ -229,7 +274,7 @@ Result<OpenedIndex> open_shard_index(const Store& store, const ShardSet& set, co
                             : "shards have changed since they were indexed; they are indexed anew"));
       if (saved) old = std::move(*saved);
     }
-  ShardScans scans(store, set, scan);
+  ShardScans scans(store, set, scan, *has_indexes);
   PENSTOCK_CHECK(scans.run(options));
   bool whole = true;
   for (std::size_t shard = 0; shard < set.paths.size(); ++shard) {
@@ -243,6 +288,7 @@ Result<OpenedIndex> open_shard_index(const Store& store, const ShardSet& set, co
     options.on_bad_shard(*error);
   }
   PENSTOCK_CHECK(check_interruption(set.uri));
+  if (*has_indexes && whole) opened.packed = find_packed(scans.contents, set.paths);
   auto index = RecordIndex::build(set.paths, scans.versions, std::move(scans.contents));
   if (!index) {
     index.error().where = {set.uri, 0, 0, -1};

@@ -1,12 +1,14 @@
-// Makes the index of a list of shards: loads the saved index of an earlier run if it is still valid, and otherwise
-// scans all shards in parallel.
+// Makes the index of a list of shards: takes the indexes that lie beside the shards, or loads the saved index of an
+// earlier run if it is still valid, and otherwise scans all shards in parallel.
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "penstock/source.h"
 #include "source/records/forward_reader.h"
 #include "source/index/record_index.h"
+#include "source/packed/pack_description.h"
 #include "source/source_formats.h"
 
 namespace penstock {
@@ -16,13 +18,22 @@ struct ShardSet {
   std::string identity;  // names the saved index: the absolute uri
   std::string kind;                // "tar", "tfrecord"
   std::vector<std::string> paths;  // absolute, in order
+  bool needs_indexes = false;      // a shard without an index beside it is an error
 };
 
 // The shards that a user asked to open.
 ShardSet shard_set(const OpenRequest& request, std::string kind);
 
+// What the indexes beside the shards of one packed data set say about its fields.
+struct PackedShards {
+  PackDescription description;
+  // One per name in RecordIndex::field_names(): PortableIndex::MemberName::field.
+  std::vector<std::uint32_t> field_of_name;
+};
+
 struct OpenedIndex {
   RecordIndex index;
+  std::shared_ptr<const PackedShards> packed;  // nullptr: the shards were not packed together
   std::string saved_index_path;  // "": the index is not saved
   bool was_saved = false;
 };

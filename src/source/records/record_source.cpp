@@ -43,10 +43,12 @@ void for_each_run(const RecordIndex& index, Function function) {
 
 }  // namespace
 
-RecordSource::RecordSource(std::shared_ptr<const Store> store, std::string uri, OpenedIndex opened)
+RecordSource::RecordSource(std::shared_ptr<const Store> store, std::string uri, OpenedIndex opened, bool verify)
     : index_(std::move(opened.index)),
+      packed_(std::move(opened.packed)),
       store_(std::move(store)),
-      uri_(std::move(uri)) {
+      uri_(std::move(uri)),
+      verify_index_(verify) {
   for (const ShardInfo& shard : index_.shards())
     compressed_ = compressed_ || compression_of_name(shard.path) != Compression::kNone;
   storage_.stores = {store_};
@@ -82,12 +84,14 @@ std::uint64_t RecordSource::stored_bytes_of(std::uint64_t sample) const {
   return sum;
 }
 
-Extent RecordSource::extent_of(std::uint64_t sample, const RecordIndex::Member& member) const {
+Extent RecordSource::extent_of(std::uint64_t sample, std::uint64_t number) const {
+  const RecordIndex::Member member = index_.member(sample, number);
   const ShardInfo& shard = index_.shards()[index_.shard_of(sample)];
   std::int64_t block = -1;
   if (compressed_) block = std::ranges::upper_bound(block_ends_, sample) - block_ends_.begin();
   return {shard.path,         member.offset, member.length, shard.version.modified_ns,
-          shard.version.size, true,          block,         store_.get()};
+          shard.version.size, true,          block,         store_.get(),
+          verify_index_ ? index_.checksum(sample, number) : std::nullopt};
 }
 
 Result<RecordSource::ReadBytes> RecordSource::read(const Extent& extent) const {

@@ -14,7 +14,8 @@ namespace penstock {
 
 class RecordSource : public Source {
  public:
-  RecordSource(std::shared_ptr<const Store> store, std::string uri, OpenedIndex opened);
+  // `verify`: whether bytes are compared with the checksums of an index beside the shard.
+  RecordSource(std::shared_ptr<const Store> store, std::string uri, OpenedIndex opened, bool verify);
 
   std::uint64_t size() const override { return index_.size(); }
   const std::vector<FieldInfo>& fields() const override { return fields_; }
@@ -24,7 +25,8 @@ class RecordSource : public Source {
   std::uint64_t stored_bytes_of(std::uint64_t sample) const override;
 
  protected:
-  Extent extent_of(std::uint64_t sample, const RecordIndex::Member& member) const;
+  // The extent of member `number` of the sample.
+  Extent extent_of(std::uint64_t sample, std::uint64_t number) const;
   // Reads the bytes of an extent, to examine a few samples when the source is opened.
   struct ReadBytes {
     OpeningReservation reservation;  // for the bytes
@@ -37,6 +39,7 @@ class RecordSource : public Source {
                  const std::function<void(std::size_t number, Result<ConstBytes>)>& look) const;
 
   const RecordIndex index_;
+  const std::shared_ptr<const PackedShards> packed_;  // nullptr: names and kinds follow from the shards themselves
   std::vector<FieldInfo> fields_;
 
  private:
@@ -44,6 +47,7 @@ class RecordSource : public Source {
 
   std::shared_ptr<const Store> store_;
   std::string uri_;
+  const bool verify_index_;
   bool compressed_ = false;
   SourceStorage storage_;
   std::vector<std::uint64_t> block_ends_;  // per block, the sample after its last one

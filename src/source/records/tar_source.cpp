@@ -9,6 +9,7 @@
 
 #include "base/text/lower_case.h"
 #include "decode/image/image_formats.h"
+#include "decode/npy.h"
 #include "decode/npz.h"
 #include "decode/text.h"
 #include "penstock/interruption.h"
@@ -139,6 +140,7 @@ class TarSource final : public RecordSource {
   using RecordSource::RecordSource;
 
   Status prepare(const OpenOptions& options) {
+    if (packed_ && packed_->description.format == "tar") return take_packed_fields(options);
     PENSTOCK_CHECK(check_field_names(options.field_kinds, index_.field_names()));
     for (std::size_t i = 0; i < index_.field_names().size(); ++i)
       PENSTOCK_CHECK(add_field(static_cast<std::uint16_t>(i), options));
@@ -150,15 +152,18 @@ class TarSource final : public RecordSource {
 
   std::string kind() const override { return storage().is_forward_only() ? "compressed tar shards" : "tar shards"; }
   std::string key(std::uint64_t sample) const override { return std::string(index_.key(sample)); }
+  const std::vector<std::string>& classes() const override {
+    return packed_ ? packed_->description.classes : Source::classes();
+  }
 
   Result<Extent> extent(std::uint64_t sample, std::size_t field) const override {
     const FieldMapping& mapping = mappings_[field];
     for (std::uint64_t i = 0; i < index_.member_count(sample); ++i) {
       const auto member = index_.member(sample, i);
       if (std::ranges::find(mapping.members, member.field) != mapping.members.end())
-        return extent_of(sample, member);
+        return extent_of(sample, i);
     }
-    const Extent first = extent_of(sample, index_.member(sample, 0));
+    const Extent first = extent_of(sample, 0);
     return fail(ErrorCode::kNotFound,
                 fmt::format("sample \"{}\" has no \"{}\"", index_.key(sample), mapping.info.name),
                 {first.object, static_cast<std::int64_t>(first.offset),
@@ -166,7 +171,8 @@ class TarSource final : public RecordSource {
   }
 
   const ArrayLayout* array_layout(std::size_t field) const override {
-    return fields_[field].form == FieldForm::kElements ? &mappings_[field].layout : nullptr;
+    const ArrayLayout& layout = mappings_[field].layout;
+    return fields_[field].form == FieldForm::kElements || !layout.header.empty() ? &layout : nullptr;
   }
 
   // An .npz with several arrays is the only record within a tar. It may have thousands of arrays, so its directory is
@@ -198,6 +204,40 @@ class TarSource final : public RecordSource {
     ArrayLayout layout;
     std::string npz_name;
   };
+
+  // The fields are those of the source that was packed; the endings in the tar are only where they are stored.
+  Status take_packed_fields(const OpenOptions& options) {
+    std::vector<std::string> names;
+    for (const PackedField& field : packed_->description.fields) names.push_back(field.name);
+    PENSTOCK_CHECK(check_field_names(options.field_kinds, names));
+    for (std::size_t number = 0; number < names.size(); ++number) {
+      const PackedField& field = packed_->description.fields[number];
+      FieldMapping mapping{{field.name, field.kind, FieldForm::kFile, field.is_everywhere, field.is_class, field.keeps_type},
+                           {},
+                           {},
+                           {}};
+      for (std::size_t ending = 0; ending < packed_->field_of_name.size(); ++ending)
+        if (packed_->field_of_name[ending] == number) mapping.members.push_back(static_cast<std::uint16_t>(ending));
+      if (field.kind == FieldKind::kArray && field.elements) {
+        mapping.layout.spec = *field.elements;
+        mapping.layout.header = npy_header_of(*field.elements);
+        mapping.layout.is_time = field.is_time;
+      }
+      if (const auto requested = options.field_kinds.find(field.name); requested != options.field_kinds.end()) {
+        const auto type = parse_field_type(field.name, requested->second);
+        if (!type) return std::unexpected(type.error());
+        mapping.info.kind = type->kind;
+        mapping.layout = {};
+        if (type->elements) {
+          mapping.info.form = FieldForm::kElements;
+          mapping.layout.spec = *type->elements;
+        }
+      }
+      mappings_.push_back(std::move(mapping));
+    }
+    for (const FieldMapping& mapping : mappings_) fields_.push_back(mapping.info);
+    return {};
+  }
 
   Status add_field(std::uint16_t member, const OpenOptions& options) {
     const std::string& name = index_.field_names()[member];
@@ -246,7 +286,7 @@ class TarSource final : public RecordSource {
         if (member.field != mapping.members.front()) continue;
         ++tried;
         PENSTOCK_CHECK(check_interruption(uri()));
-        const Extent extent = extent_of(sample, member);
+        const Extent extent = extent_of(sample, i);
         const auto file = read(extent);
         OpeningReservation listed;
         const auto arrays = file ? list_npz(file->bytes, Limits{},
@@ -331,7 +371,7 @@ Result<SourcePtr> open_tar(std::shared_ptr<const Store> store, const ShardSet& s
   if (opened->index.size() == 0)
     return fail(ErrorCode::kNotFound, "no samples in the archive: no file is named like key.ending",
                 {shards.uri, 0, static_cast<std::int64_t>(opened->index.shards().front().version.size), -1});
-  auto source = std::make_shared<TarSource>(std::move(store), shards.uri, std::move(*opened));
+  auto source = std::make_shared<TarSource>(std::move(store), shards.uri, std::move(*opened), options.verify_checksums);
   PENSTOCK_CHECK(source->prepare(options));
   return source;
 }

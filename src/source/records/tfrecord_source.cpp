@@ -128,7 +128,7 @@ Result<RecordValue> as_json_list(const Feature& feature, const Source::Allocate&
 class TFRecordSource final : public RecordSource {
  public:
   TFRecordSource(std::shared_ptr<const Store> store, std::string uri, OpenedIndex opened, bool verify)
-      : RecordSource(std::move(store), std::move(uri), std::move(opened)),
+      : RecordSource(std::move(store), std::move(uri), std::move(opened), verify),
         verify_(verify) {}
 
   Status prepare(const OpenOptions& options) {
@@ -141,7 +141,7 @@ class TFRecordSource final : public RecordSource {
     for (std::uint64_t i = 0; i < tries; ++i) {
       // Only the beginning of a compressed shard can be read without decompressing all of it.
       samples.push_back(storage().is_forward_only() ? i : i * (size() / tries));
-      extents.push_back(extent_of(samples.back(), index_.member(samples.back(), 0)));
+      extents.push_back(extent_of(samples.back(), 0));
     }
     read_each(extents, [&](std::size_t i, const Result<ConstBytes>& stored) {
       if (const auto looked = look_at(samples[i], extents[i], stored, features); looked)
@@ -151,11 +151,12 @@ class TFRecordSource final : public RecordSource {
     });
     // Damage is reported when the sample is read. Opening fails only if no sample can be examined.
     if (examined == 0) return std::unexpected(*first_error);
+    if (packed_ && packed_->description.format == "tfrecord") return take_packed_fields(features, options);
     std::vector<std::string> names;
     for (const auto& [name, traits] : features.by_name) names.push_back(name);
     PENSTOCK_CHECK(check_field_names(options.field_kinds, names));
     for (const auto& [name, traits] : features.by_name) {
-      FieldMapping mapping{{name, traits.kind(), FieldForm::kRecord, traits.seen == examined}, traits, {}};
+      FieldMapping mapping{{name, traits.kind(), FieldForm::kRecord, traits.seen == examined}, traits, {}, name};
       if (const auto requested = options.field_kinds.find(name); requested != options.field_kinds.end()) {
         auto type = parse_field_type(name, requested->second);
         if (!type) return std::unexpected(type.error());
@@ -176,13 +177,17 @@ class TFRecordSource final : public RecordSource {
   std::string kind() const override {
     return storage().is_forward_only() ? "compressed TFRecord shards" : "TFRecord shards";
   }
+  const std::vector<std::string>& classes() const override {
+    return packed_ ? packed_->description.classes : Source::classes();
+  }
   std::string key(std::uint64_t sample) const override {
+    if (const std::string_view stored = index_.key(sample); !stored.empty()) return std::string(stored);
     const ShardInfo& shard = index_.shards()[index_.shard_of(sample)];
     return fmt::format("{}:{}", std::string_view(shard.path).substr(shard.path.rfind('/') + 1),
                        sample - shard.first_sample);
   }
   Result<Extent> extent(std::uint64_t sample, std::size_t) const override {
-    return extent_of(sample, index_.member(sample, 0));
+    return extent_of(sample, 0);
   }
 
   Result<OpenedRecord> open_record(std::uint64_t, std::span<const std::byte> stored,
@@ -195,7 +200,7 @@ class TFRecordSource final : public RecordSource {
   Result<RecordValue> find_in_record(std::uint64_t, std::size_t field, const OpenedRecord& record,
                                      const Allocate& allocate) const override {
     const FieldMapping& mapping = mappings_[field];
-    const auto feature = find_feature(record.bytes, mapping.info.name);
+    const auto feature = find_feature(record.bytes, mapping.feature);
     if (!feature) return std::unexpected(feature.error());
     if (feature->type != FeatureType::kNone && feature->type != mapping.traits.type)
       return fail(ErrorCode::kShapeMismatch,
@@ -237,7 +242,43 @@ class TFRecordSource final : public RecordSource {
     FieldInfo info;
     FeatureTraits traits;
     std::optional<ArraySpec> elements;
+    std::string feature;  // its name in the records
   };
+
+  // The fields are those of the source that was packed, whatever the features are called.
+  template <typename ListedFeatures>
+  Status take_packed_fields(const ListedFeatures& features, const OpenOptions& options) {
+    std::vector<std::string> names;
+    for (const PackedField& field : packed_->description.fields) names.push_back(field.name);
+    PENSTOCK_CHECK(check_field_names(options.field_kinds, names));
+    for (const PackedField& field : packed_->description.fields) {
+      FieldMapping mapping{
+          {field.name, field.kind, FieldForm::kRecord, field.is_everywhere, field.is_class, field.keeps_type},
+          {},
+          {},
+          field.stored_as};
+      if (const auto seen = features.by_name.find(field.stored_as); seen != features.by_name.end())
+        mapping.traits = seen->second;
+      mapping.traits.type = field.kind == FieldKind::kInteger ? FeatureType::kInteger
+                            : !field.is_list                  ? FeatureType::kBytes
+                            : field.elements && field.elements->dtype == DType::kInt64 ? FeatureType::kInteger
+                            : field.elements || mapping.traits.type == FeatureType::kNone ? FeatureType::kFloat
+                                                                                         : mapping.traits.type;
+      // A list of numbers without a fixed shape has one axis, also where all records that were examined have one value.
+      mapping.traits.always_one = field.kind == FieldKind::kInteger || !field.is_list;
+      if (field.is_list) mapping.elements = field.elements;
+      if (const auto requested = options.field_kinds.find(field.name); requested != options.field_kinds.end()) {
+        auto type = parse_field_type(field.name, requested->second);
+        if (!type) return std::unexpected(type.error());
+        PENSTOCK_CHECK(check_requested_type(field.name, requested->second, *type, mapping.traits));
+        mapping.info.kind = type->kind;
+        mapping.elements = std::move(type->elements);
+      }
+      mappings_.push_back(std::move(mapping));
+    }
+    for (const FieldMapping& mapping : mappings_) fields_.push_back(mapping.info);
+    return {};
+  }
 
   // The features of the samples that opening examines.
   struct Features {

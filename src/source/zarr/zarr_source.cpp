@@ -17,6 +17,7 @@
 #include "source/source_storage.h"
 #include "source/zarr/check_stores.h"
 #include "source/zarr/choose_variables.h"
+#include "source/zarr/describe_field.h"
 #include "source/zarr/time/gaps.h"
 #include "source/zarr/joined_stores.h"
 #include "source/zarr/variable.h"
@@ -43,9 +44,10 @@ Shape strides_of(const Shape& shape) {
 
 class ZarrSource final : public Source {
  public:
-  ZarrSource(std::string uri, int version, std::vector<Variable> variables)
+  ZarrSource(std::string uri, std::shared_ptr<const std::vector<OpenedStore>> stores, std::vector<Variable> variables)
       : uri_(std::move(uri)),
-        version_(version),
+        stores_(std::move(stores)),
+        version_(stores_->front().node.version()),
         variables_(std::move(variables)) {
     for (const Variable& variable : variables_) {
       first_array_.push_back(storage_.arrays.size());
@@ -112,6 +114,7 @@ class ZarrSource final : public Source {
   std::int64_t index_of(std::uint64_t sample) const { return entries_.at(entry_of(sample)); }
 
   std::string uri_;
+  std::shared_ptr<const std::vector<OpenedStore>> stores_;
   int version_;
   std::vector<Variable> variables_;
   SourceStorage storage_;  // the arrays of one variable are consecutive
@@ -282,6 +285,7 @@ Status ZarrSource::add_field(std::string name, std::vector<std::size_t> variable
                              const std::vector<std::int64_t>& steps, bool has_steps, bool is_stack) {
   auto field = make_zarr_field({name, std::move(variables), steps, has_steps, is_stack}, variables_, uri_);
   if (!field) return std::unexpected(std::move(field).error());
+  field->layout.description = describe_field(*field, variables_, stores_);
   sample_bytes_ += field->layout.spec.bytes();
   const bool keeps_type = !is_stack && is_coordinate_or_label(variables_[field->variables.front()], variables_);
   fields_.push_back(std::move(*field));
@@ -336,8 +340,9 @@ Result<SourcePtr> open_zarr(const std::vector<std::string>& given, const ZarrOpt
   const OpeningMemory::Begin memory(options.memory_bytes);
   auto named_stores = expand_stores(given, options);
   if (!named_stores) return std::unexpected(std::move(named_stores).error());
-  const auto stores = open_stores(*std::move(named_stores), options);
-  if (!stores) return std::unexpected(stores.error());
+  auto opened = open_stores(*std::move(named_stores), options);
+  if (!opened) return std::unexpected(std::move(opened).error());
+  const auto stores = std::make_shared<const std::vector<OpenedStore>>(*std::move(opened));
   const std::string uri = describe_stores(given, *stores);
   ZarrOptions named = options;
   const auto names = choose_names(*stores, named);
@@ -359,8 +364,7 @@ Result<SourcePtr> open_zarr(const std::vector<std::string>& given, const ZarrOpt
     variables.push_back(std::move(*variable));
   }
   PENSTOCK_CHECK(check_dimensions(options, variables, uri));
-  const OpenedStore& first = stores->front();
-  auto source = std::make_shared<ZarrSource>(uri, first.node.version(), std::move(variables));
+  auto source = std::make_shared<ZarrSource>(uri, stores, std::move(variables));
   PENSTOCK_CHECK(source->build(options, known));
   PENSTOCK_CHECK(check_interruption(uri));
   return source;
