@@ -56,6 +56,7 @@ JpegWindow jpeg_window(const jpeg_decompress_struct& image, const Rect& region, 
           static_cast<unsigned>(left / mcu_width),
           static_cast<unsigned>(top / mcu_height),
           static_cast<unsigned>((width + mcu_width - 1) / mcu_width),
+          static_cast<unsigned>((height + mcu_height - 1) / mcu_height),
           left == 0 && right == width && top == 0 && bottom == height,
           right == width && bottom == height};
 }
