@@ -142,6 +142,7 @@ class RestartRewriter {
   }
 
   bool write(bool with_optimised_tables, std::size_t capacity) {
+    output_ = {};  // two at once would be more than was reserved
     output_.resize(capacity);
     if (!write_to_output(with_optimised_tables)) return false;
     output_.resize(output_.size() - destination_.base.free_in_buffer);
