@@ -34,14 +34,20 @@ def encoded(image, kind, **options):
 
 def images():
     rgb = Image.fromarray(picture(20, 13, 3))
+    wide = rgb.resize((100, 70))  # has several MCUs beside and above a region
     rgba = Image.fromarray(picture(9, 7, 4), "RGBA")
     for sampling in ["4:4:4", "4:2:2", "4:2:0"]:
         for progressive in [False, True]:
             name = f"{sampling.replace(':', '')}_{'p' if progressive else 'b'}"
-            put("jpeg", name, encoded(rgb, "JPEG", quality=60, subsampling=sampling, progressive=progressive))
+            jpeg = encoded(rgb, "JPEG", quality=60, subsampling=sampling, progressive=progressive)
+            put("jpeg", name, jpeg)
+            put("jpeg_restarts", name, jpeg)
+        blocks = encoded(wide, "JPEG", quality=40, subsampling=sampling, restart_marker_blocks=2)
+        put("jpeg", f"{sampling.replace(':', '')}_restart_blocks", blocks)
     put("jpeg", "restart", encoded(rgb, "JPEG", quality=50, restart_marker_rows=1))
     for name in ["exif_6.jpg", "cmyk.jpg", "grey.jpg"]:
         put("jpeg", name, (GOLDEN / name).read_bytes())
+        put("jpeg_restarts", name, (GOLDEN / name).read_bytes())
     put("png", "rgb", encoded(rgb, "PNG"))
     put("png", "rgba", encoded(rgba, "PNG"))
     put("png", "grey", encoded(rgb.convert("L"), "PNG"))

@@ -127,6 +127,8 @@ Encoded encode_jpeg(const Picture& picture, const JpegOptions& options) {
   }
   info.arith_code = options.arithmetic ? TRUE : FALSE;
   info.restart_in_rows = options.restart_rows;
+  info.restart_interval = static_cast<unsigned>(options.restart_mcus);
+  if (options.optimised_tables) info.optimize_coding = TRUE;
   jpeg_start_compress(&info, TRUE);
   if (options.orientation != 0) {
     const auto block = exif_block(options.orientation, options.big_endian_exif);

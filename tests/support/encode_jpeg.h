@@ -23,6 +23,8 @@ struct JpegOptions {
   int scans = 0;  // of a progressive picture of one channel: so many, of narrow bands of coefficients; 0: the usual ones
   bool arithmetic = false;
   int restart_rows = 0;
+  int restart_mcus = 0;  // an interval that need not be whole rows
+  bool optimised_tables = false;
   bool ycck = false;    // four channels: YCCK instead of CMYK
   int orientation = 0;  // 1-8: an EXIF block with it; 0: none
   bool big_endian_exif = false;

@@ -212,6 +212,7 @@ class JpegCodec final : public ImageCodec {
       }
       row += static_cast<int>(got);
     }
+    if (window_ && !entropy_.finish_window(info_)) return Outcome::kLeftToLibrary;
     if (info_.output_scanline < info_.output_height || (window_ && !window_->has_last_mcu)) return Outcome::kDone;
     if (is_attached && !entropy_.finish(info_)) return Outcome::kLeftToLibrary;
     jpeg_finish_decompress(&info_);  // reads to the end marker

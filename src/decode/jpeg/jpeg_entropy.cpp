@@ -2,6 +2,7 @@
 
 #include <jerror.h>
 
+#include <algorithm>
 #include <bit>
 #include <csetjmp>
 #include <cstdlib>
@@ -106,19 +107,26 @@ bool JpegEntropyDecoder::attach_to_window(jpeg_decompress_struct& info, const Jp
   reader_ = {first, first + scan.size()};
   until_row_ends_ = 0;
   image_columns_ = window.image_columns;
+  image_mcus_ = std::uint64_t{window.image_columns} * window.image_rows;
   next_row_ = std::uint64_t{window.first_row} * window.image_columns + window.first_column;
   return true;
 }
 
 bool JpegEntropyDecoder::finish(jpeg_decompress_struct& info) const {
+  const std::uint8_t* const at = next_marker();
+  if (at == nullptr) return false;
+  info.src->next_input_byte = at;
+  info.src->bytes_in_buffer = static_cast<std::size_t>(reader_.end - at);
+  return true;
+}
+
+// Returns the marker, or the end of the data, that follows the last MCU; nullptr if data come before it.
+const std::uint8_t* JpegEntropyDecoder::next_marker() const {
   const bool byte_left = reader_.count - reader_.made_up >= 8;
   const std::uint8_t* at = reader_.at;
   while (reader_.end - at >= 2 && at[0] == 0xFF && at[1] == 0xFF) ++at;
   const bool at_marker = reader_.end - at < 2 || (at[0] == 0xFF && at[1] != 0);
-  if (byte_left || !at_marker) return false;
-  info.src->next_input_byte = at;
-  info.src->bytes_in_buffer = static_cast<std::size_t>(reader_.end - at);
-  return true;
+  return byte_left || !at_marker ? nullptr : at;
 }
 
 // Called by libjpeg for each MCU; `blocks` is null where it only skips.
@@ -132,9 +140,9 @@ bool JpegEntropyDecoder::finish(jpeg_decompress_struct& info) const {
   }
   if (self.until_row_ends_-- == 0) [[unlikely]]
     enter_next_row(info);
-  if (self.restart_interval_ != 0 && self.until_restart_-- == 0) {
-    if (!self.restart()) warn(info, JWRN_MUST_RESYNC);
-    self.until_restart_ = self.restart_interval_ - 1;
+  if (self.restart_interval_ != 0) {
+    if (self.until_restart_ == 0 && !self.restart()) warn(info, JWRN_MUST_RESYNC);
+    --self.until_restart_;
   }
   BitReader reader = self.reader_;  // a copy, which stays in registers
   for (int b = 0; b < info->blocks_in_MCU; ++b) {
@@ -276,43 +284,58 @@ JpegEntropyDecoder::BitReader JpegEntropyDecoder::BitReader::refilled_slowly(Bit
 
 // Returns false if the next marker is not the expected restart marker.
 bool JpegEntropyDecoder::restart() {
-  const std::uint8_t* at = reader_.at;
-  const bool data_left =
-      reader_.count - reader_.made_up >= 8;  // a whole unread byte: the interval was too long
-  while (reader_.end - at >= 2 && at[0] == 0xFF && at[1] == 0xFF) ++at;
-  if (data_left || reader_.end - at < 2 || at[0] != 0xFF || at[1] != 0xD0 + (restarts_ & 7)) return false;
-  ++restarts_;
-  reader_ = {at + 2, reader_.end};
-  last_dc_.fill(0);
+  const std::uint8_t* const at = next_marker();
+  if (at == nullptr || reader_.end - at < 2 || at[1] != 0xD0 + (restarts_ & 7)) return false;
+  begin_interval(at + 2, restarts_ + 1);
   return true;
 }
 
-// Makes the first MCU of `interval` the next one. Returns false if another marker is on the way.
+void JpegEntropyDecoder::begin_interval(const std::uint8_t* at, std::uint64_t interval) {
+  reader_ = {at, reader_.end};
+  restarts_ = interval;
+  until_restart_ = restart_interval_;
+  last_dc_.fill(0);
+}
+
+void JpegEntropyDecoder::skip_mcus(j_decompress_ptr info, std::uint64_t count) {
+  until_row_ends_ = kNever;
+  for (; count > 0; --count)
+    (*reinterpret_cast<EntropyInterface*>(info->entropy)->decode_mcu)(info, nullptr);
+}
+
+// Makes the first MCU of a later interval the next one. Returns false if another marker is on the way.
 bool JpegEntropyDecoder::skip_to_interval(std::uint64_t interval) {
-  if (until_restart_ == 0 && !restart()) return false;
   const std::uint8_t* at = reader_.at;
-  for (; restarts_ < interval; ++restarts_) {
+  for (std::uint64_t number = restarts_; number < interval; ++number) {
     at = find_jpeg_marker(at, reader_.end);
-    if (reader_.end - at < 2 || at[1] != 0xD0 + (restarts_ & 7)) return false;
+    if (reader_.end - at < 2 || at[1] != 0xD0 + (number & 7)) return false;
     at += 2;
   }
-  reader_ = {at, reader_.end};
-  last_dc_.fill(0);
-  until_restart_ = restart_interval_;
+  begin_interval(at, interval);
   return true;
 }
 
 void JpegEntropyDecoder::enter_next_row(j_decompress_ptr info) {
   auto& self = *static_cast<JpegEntropyDecoder*>(info->client_data);
   const std::uint64_t interval = self.next_row_ / self.restart_interval_;
-  if (interval > self.restarts_ && !self.skip_to_interval(interval)) warn(info, JWRN_MUST_RESYNC);
-  const std::uint64_t passed =
-      self.restarts_ * self.restart_interval_ + (self.restart_interval_ - self.until_restart_);
-  self.until_row_ends_ = kNever;
-  for (std::uint64_t mcu = passed; mcu < self.next_row_; ++mcu)
-    (*reinterpret_cast<EntropyInterface*>(info->entropy)->decode_mcu)(info, nullptr);
+  if (interval > self.restarts_) {
+    // An interval is decoded to its end once it was begun, because most damage shows only there.
+    const bool was_begun = self.until_restart_ < self.restart_interval_;
+    if (was_begun) self.skip_mcus(info, self.until_restart_);
+    if ((was_begun && !self.restart()) || !self.skip_to_interval(interval)) warn(info, JWRN_MUST_RESYNC);
+  }
+  self.skip_mcus(info, self.next_row_ - self.passed_mcus());
   self.until_row_ends_ = info->MCUs_per_row - 1;
   self.next_row_ += self.image_columns_;
+}
+
+bool JpegEntropyDecoder::finish_window(jpeg_decompress_struct& info) {
+  skip_mcus(&info, std::min<std::uint64_t>(until_restart_, image_mcus_ - passed_mcus()));
+  return next_marker() != nullptr;
+}
+
+std::uint64_t JpegEntropyDecoder::passed_mcus() const {
+  return restarts_ * restart_interval_ + (restart_interval_ - until_restart_);
 }
 
 boolean JpegEntropyDecoder::decode_mcu(j_decompress_ptr info, JBLOCKROW* blocks) {

@@ -31,11 +31,14 @@ class JpegEntropyDecoder {
 
   // The same where `info` has read the header of a part of the image (write_window_header), and `scan` begins with the
   // first MCU of the whole image, which must have restart markers. What lies above and beside the part is passed over
-  // from marker to marker, so damage there is noticed only if it hides a marker or looks like one.
+  // from marker to marker; damage there is noticed only if it hides a marker or looks like one.
   bool attach_to_window(jpeg_decompress_struct& info, const JpegWindow& window, ConstBytes scan);
+  // Call it after the last row of a window: decodes to the end of the interval, where damage shows. Returns false if data
+  // are left there.
+  bool finish_window(jpeg_decompress_struct& info);
 
-  // Call it after the last MCU of the image: libjpeg then continues at the marker that follows. Returns false, and changes
-  // nothing, if there are bytes of data before that marker.
+  // Call it after the last MCU of the image: libjpeg then continues at the marker that follows. Returns false, and
+  // changes nothing, if there are bytes of data before that marker.
   bool finish(jpeg_decompress_struct& info) const;
 
  private:
@@ -81,7 +84,11 @@ class JpegEntropyDecoder {
   template <bool kStore>
   static bool decode_block(BitReader& shared_reader, const Table& dc, const Table& ac, int& last_dc,
                            JCOEF* out);
+  const std::uint8_t* next_marker() const;
   bool restart();
+  void begin_interval(const std::uint8_t* at, std::uint64_t interval);
+  std::uint64_t passed_mcus() const;
+  void skip_mcus(j_decompress_ptr info, std::uint64_t count);
   bool skip_to_interval(std::uint64_t interval);
   static void enter_next_row(j_decompress_ptr info);
 
@@ -98,6 +105,7 @@ class JpegEntropyDecoder {
   static constexpr unsigned kNever = ~0u;
   unsigned until_row_ends_ = kNever;
   unsigned image_columns_ = 0;
+  std::uint64_t image_mcus_ = 0;
   std::uint64_t next_row_ = 0;  // the first MCU of the next row of the window
 };
 

@@ -25,9 +25,9 @@ constexpr std::size_t kOutputSlack = 4096;  // tables and markers, which count o
 
 // A shorter interval saves more of a row beside a crop, but costs about four bytes: the marker, the bits up to the next
 // whole byte, and the first coefficients, which no longer differ from their neighbours'.
-constexpr unsigned kUsualInterval = 8;
+constexpr unsigned kUsualInterval = 4;
 constexpr std::size_t kBytesPerRestart = 4;
-constexpr std::size_t kMostRestartsShare = 200;  // of the file may be 1/200
+constexpr std::size_t kMostRestartsShare = 125;  // of the file may be 1/200
 
 unsigned divided_up(unsigned value, unsigned by) { return (value + by - 1) / by; }
 
@@ -142,6 +142,7 @@ class RestartRewriter {
   }
 
   bool write(bool with_optimised_tables, std::size_t capacity) {
+    output_ = {};  // two at once would be more than was reserved
     output_.resize(capacity);
     if (!write_to_output(with_optimised_tables)) return false;
     output_.resize(output_.size() - destination_.base.free_in_buffer);

@@ -56,6 +56,7 @@ JpegWindow jpeg_window(const jpeg_decompress_struct& image, const Rect& region, 
           static_cast<unsigned>(left / mcu_width),
           static_cast<unsigned>(top / mcu_height),
           static_cast<unsigned>((width + mcu_width - 1) / mcu_width),
+          static_cast<unsigned>((height + mcu_height - 1) / mcu_height),
           left == 0 && right == width && top == 0 && bottom == height,
           right == width && bottom == height};
 }
@@ -63,7 +64,7 @@ JpegWindow jpeg_window(const jpeg_decompress_struct& image, const Rect& region, 
 bool write_window_header(ConstBytes header, const Rect& window, std::vector<std::byte>& out) {
   out.assign({std::byte{0xFF}, std::byte{0xD8}});
   std::size_t at = 2;
-  while (header.size() - at >= 4) {
+  while (at + 4 <= header.size()) {
     if (header[at] != std::byte{0xFF}) return false;
     const auto marker = std::to_integer<unsigned>(header[at + 1]);
     if (marker == 0xFF) {  // padding before a marker

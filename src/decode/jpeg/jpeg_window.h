@@ -19,7 +19,7 @@ struct JpegWindow {
   Rect pixels;  // whole MCUs, except at the right and bottom edge of the image
   // In MCUs:
   unsigned first_column = 0, first_row = 0;
-  unsigned image_columns = 0;
+  unsigned image_columns = 0, image_rows = 0;
   bool is_whole_image = false;
   bool has_last_mcu = false;  // of the image
 };

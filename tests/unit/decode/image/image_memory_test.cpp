@@ -6,6 +6,7 @@
 #include <array>
 #include <random>
 
+#include "decode/jpeg/jpeg_restarts.h"
 #include "heap_peak.h"
 #include "support/decode_region.h"
 
@@ -23,6 +24,7 @@ struct Layout {
   int components = 3;
   std::array<std::array<int, 2>, 4> sampling{};
   bool progressive = false, arithmetic = false;
+  int restart_mcus = 0;
 };
 
 // Sampling factors of a component divide the largest ones: libjpeg knows no others.
@@ -57,7 +59,8 @@ Encoded encode(const Layout& layout) {
                      {.quality = 75,
                       .sampling = {layout.sampling.begin(), layout.sampling.end()},
                       .progressive = layout.progressive,
-                      .arithmetic = layout.arithmetic});
+                      .arithmetic = layout.arithmetic,
+                      .restart_mcus = layout.restart_mcus});
 }
 
 struct Used {
@@ -101,6 +104,48 @@ TEST(ImageMemory, libjpeg_takes_at_most_what_is_reserved_for_all_sampling_factor
         << (layout.progressive ? ", progressive" : "") << ", scale " << scale;
   }
   EXPECT_GT(decoded, 60);
+}
+
+TEST(ImageMemory, libjpeg_takes_at_most_what_is_reserved_for_a_region_that_is_entered_at_a_restart_marker) {
+  if (!HeapPeak::is_counted()) GTEST_SKIP() << "the sanitizer counts for itself";
+  Random random(15);
+  ImageDecoder decoder;
+  ASSERT_TRUE(decode_region(decoder, encode_jpeg(make_picture(64, 64, 3, 1), {.restart_mcus = 1}), {0, 0, 8, 8}));
+  for (int round = 0; round < 200; ++round) {
+    Layout layout = random_layout(random);
+    layout.progressive = layout.arithmetic = false;
+    layout.restart_mcus = between(random, 1, 30);
+    const Encoded encoded = encode(layout);
+    const int width = between(random, 1, layout.width), height = between(random, 1, layout.height);
+    const DecodeRequest request{
+        {between(random, 0, layout.width - width), between(random, 0, layout.height - height), width, height},
+        PixelFormat::kRgbx,
+        1 << between(random, 0, 3)};
+    ASSERT_TRUE(decoder.open(encoded));
+    std::vector<std::byte> buffer(decoder.buffer_bytes(request));
+    const HeapPeak peak;
+    const auto header = decoder.open(encoded);
+    ASSERT_TRUE(header && decoder.decode(request, buffer));
+    ASSERT_LE(peak.bytes(), static_cast<std::int64_t>(header->working_bytes))
+        << "round " << round << ": " << layout.width << "x" << layout.height << ", region " << width << "x" << height;
+  }
+}
+
+TEST(ImageMemory, rewriting_a_jpeg_takes_at_most_what_is_reserved) {
+  if (!HeapPeak::is_counted()) GTEST_SKIP() << "the sanitizer counts for itself";
+  Random random(16);
+  ASSERT_TRUE(rewrite_with_restarts(encode_jpeg(make_picture(16, 16, 3, 1))));
+  int rewritten = 0;
+  for (int round = 0; round < 100; ++round) {
+    Encoded encoded = encode(random_layout(random));
+    if (round % 10 == 0) encoded = encode_jpeg(make_picture(700, 500, 3, random()), {.optimised_tables = true});
+    const auto reserved = restart_rewriting_bytes(encoded);
+    ASSERT_TRUE(reserved);
+    const HeapPeak peak;
+    rewritten += rewrite_with_restarts(encoded).has_value() ? 1 : 0;
+    ASSERT_LE(peak.bytes(), static_cast<std::int64_t>(*reserved)) << "round " << round;
+  }
+  EXPECT_GT(rewritten, 30);
 }
 
 // The one that was missing: columns of blocks are padded to whole MCUs, here from 1 to 32 pixels.
