@@ -1,6 +1,7 @@
 #include "stage/stage_records.h"
 
 #include <cstring>
+#include <span>
 
 #include "base/byte_reader.h"
 #include "base/crc32c.h"
@@ -16,17 +17,15 @@ enum class FrameKind : std::uint8_t { kHead = 1, kRange = 2, kRecord = 3 };
 
 class FrameWriter {
  public:
-  explicit FrameWriter(FrameKind kind) : bytes_(kFrameHead) { put(static_cast<std::uint8_t>(kind)); }
+  explicit FrameWriter(FrameKind kind) { put(static_cast<std::uint8_t>(kind)); }
 
   template <std::integral T>
   void put(T value) {
-    const auto* raw = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), raw, raw + sizeof(T));
+    put_bytes(std::as_bytes(std::span(&value, 1)));
   }
   void put_text(std::string_view text) {
     put(static_cast<std::uint32_t>(text.size()));
-    const auto* raw = reinterpret_cast<const std::byte*>(text.data());
-    bytes_.insert(bytes_.end(), raw, raw + text.size());
+    put_bytes(std::as_bytes(std::span(text)));
   }
   void put_range(const StagedRange& range) {
     put(range.offset);
@@ -34,15 +33,18 @@ class FrameWriter {
     put(range.crc);
   }
 
-  std::vector<std::byte> finish() {
-    const ConstBytes payload = ConstBytes(bytes_).subspan(kFrameHead);
-    const std::uint32_t head[3] = {kFrameMagic, static_cast<std::uint32_t>(payload.size()), crc32c(payload)};
-    std::memcpy(bytes_.data(), head, kFrameHead);
-    return std::move(bytes_);
+  std::vector<std::byte> finish() const {
+    const std::uint32_t head[] = {kFrameMagic, static_cast<std::uint32_t>(payload_.size()), crc32c(payload_)};
+    std::vector<std::byte> frame(kFrameHead + payload_.size());
+    std::memcpy(frame.data(), head, kFrameHead);
+    std::memcpy(frame.data() + kFrameHead, payload_.data(), payload_.size());
+    return frame;
   }
 
  private:
-  std::vector<std::byte> bytes_;
+  void put_bytes(ConstBytes bytes) { payload_.insert(payload_.end(), bytes.begin(), bytes.end()); }
+
+  std::vector<std::byte> payload_;
 };
 
 StagedRange read_range(ByteReader& reader) {
