@@ -124,11 +124,13 @@ Result<std::vector<FoundObject>> list_objects(const Store& store, const std::str
 }
 
 // A data set whose objects only its source knows: a table of files, a Zarr hierarchy.
-bool is_found_by_opening(const Store& store, const std::string& key) {
-  if (store.traits().can_list) return false;
-  const SourceFormat* const format = source_format_of(key);
-  if (format == nullptr) return !is_tiff_name(key);
-  return format->unit == SourceFormat::Unit::kFolder || format->name == "manifest";
+Result<bool> is_found_by_opening(const Store& store, const std::string& key) {
+  if (store.traits().can_list || is_pattern(key)) return false;
+  if (const SourceFormat* const format = source_format_of(key))
+    return format->unit == SourceFormat::Unit::kFolder || format->name == "manifest";
+  const auto format = source_format_of_folder(store, key);
+  if (!format) return std::unexpected(format.error());
+  return *format != nullptr;
 }
 
 class Staging {
@@ -145,7 +147,9 @@ class Staging {
     if (!store) return std::unexpected(std::move(store).error());
     std::string key = object_key(source_);
     while (key.size() > 1 && key.ends_with('/') && !key.ends_with("://")) key.pop_back();
-    const Status found = is_found_by_opening(**store, key) ? open_source_of(key) : find_objects(*store, key);
+    const auto opens = is_found_by_opening(**store, key);
+    if (!opens) return std::unexpected(opens.error());
+    const Status found = *opens ? open_to_find() : find_objects(*store, key);
     if (!found) return std::unexpected(found.error());
     const Status copied = wait();
     folder_->close();
@@ -171,7 +175,9 @@ class Staging {
       for (const std::string& one : *expanded) objects.push_back({one, std::nullopt});
       PENSTOCK_CHECK(ask_versions(*store, objects));
     }
-    core_.add_origin(staged_root(*store, source_, {source_}), store);
+    // A store that cannot list has told nothing of folders: a name without braces is an object here.
+    const bool is_object = !store->traits().can_list && !is_pattern(key);
+    core_.add_origin(is_object ? folder_of(key) : staged_root(*store, source_, {source_}), store);
     PENSTOCK_CHECK(check_objects(objects));
     core_.copy(std::make_unique<ListWalk>(std::move(objects)));
     return {};
@@ -200,7 +206,7 @@ class Staging {
   }
 
   // Opening reads the metadata, which the folder keeps; the source then tells the objects.
-  Status open_source_of(const std::string&) {
+  Status open_to_find() {
     OpenOptions opening;
     opening.headers = options_.headers;
     opening.keep_index = false;
@@ -234,9 +240,14 @@ class Staging {
 }  // namespace
 
 Result<StageReport> stage(const std::string& source, const std::string& folder, const StageOptions& options) {
+  return stage_by(std::make_shared<StageCalls>(), source, folder, options);
+}
+
+Result<StageReport> stage_by(std::shared_ptr<const StageCalls> calls, const std::string& source,
+                             const std::string& folder, const StageOptions& options) {
   if (source.empty()) return fail(ErrorCode::kInvalidArgument, "the source is an empty string");
   const OpeningMemory::Begin memory(0);
-  auto opened = StageFolder::open(folder, options, std::make_shared<StageCalls>());
+  auto opened = StageFolder::open(folder, options, std::move(calls));
   if (!opened) return std::unexpected(std::move(opened).error());
   return Staging(source, options, *std::move(opened)).run();
 }

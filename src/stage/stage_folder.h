@@ -36,4 +36,8 @@ class StageFolder final : public Stage, public std::enable_shared_from_this<Stag
   std::vector<std::thread> threads_ PENSTOCK_GUARDED_BY(mutex_);
 };
 
+// stage() by these system calls.
+Result<StageReport> stage_by(std::shared_ptr<const StageCalls> calls, const std::string& source,
+                             const std::string& folder, const StageOptions& options);
+
 }  // namespace penstock

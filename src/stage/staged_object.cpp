@@ -239,6 +239,28 @@ Status StagedObject::keep(std::uint64_t offset, ConstBytes bytes) {
   return {};
 }
 
+void StagedObject::begin_reading(ByteSpan span) {
+  const MutexLock lock(mutex_);
+  read_through_.push_back(span);
+}
+
+void StagedObject::end_reading(ByteSpan span) {
+  const MutexLock lock(mutex_);
+  const auto at = std::ranges::find(read_through_, span);
+  if (at != read_through_.end()) read_through_.erase(at);
+}
+
+std::optional<ByteSpan> StagedObject::first_gap(ByteSpan span) const {
+  RangeSet being_read;
+  for (const ByteSpan& other : read_through_)
+    if (other.begin < span.end && span.begin < other.end) being_read.add(other);
+  for (const ByteSpan gap : there_.missing(span)) {
+    const auto left = being_read.missing(gap);
+    if (!left.empty()) return left.front();
+  }
+  return std::nullopt;
+}
+
 std::optional<ByteSpan> StagedObject::claim(std::uint64_t most) {
   if (has_failed_ || is_whole_) return std::nullopt;
   const MutexLock lock(mutex_);
@@ -248,13 +270,13 @@ std::optional<ByteSpan> StagedObject::claim(std::uint64_t most) {
     if (!context_.claims.try_claim(id_, number)) continue;
     // Its last owner may have copied it, and may also have finished the object.
     if (open_journal(false)) static_cast<void>(read_journal(false));
-    const auto gaps = there_.missing(piece(number));
-    if (gaps.empty()) {
+    const auto gap = first_gap(piece(number));
+    if (!gap) {
       context_.claims.release(id_, number);
       continue;
     }
     claimed_.insert(number);
-    const ByteSpan span{gaps.front().begin, std::min(gaps.front().end, gaps.front().begin + most)};
+    const ByteSpan span{gap->begin, std::min(gap->end, gap->begin + most)};
     under_way_.push_back(span);
     return span;
   }

@@ -89,6 +89,10 @@ class StagedObject {
   // false, and does not call it, if none is under way.
   bool wait_for(ByteSpan span, std::function<void()> then) PENSTOCK_EXCLUDES(mutex_);
 
+  // A reader reads these bytes from the source; the copier leaves them to it meanwhile.
+  void begin_reading(ByteSpan span) PENSTOCK_EXCLUDES(mutex_);
+  void end_reading(ByteSpan span) PENSTOCK_EXCLUDES(mutex_);
+
   // The steps by which a filled object becomes whole, in this order. begin_finish() returns false if another process
   // is at it. record() is empty if another process has done it. The record goes to the manifest before name_file()
   // gives the file its name: a record without a file only means that the object is copied again, while a file without
@@ -105,6 +109,7 @@ class StagedObject {
   Status open_copy() PENSTOCK_EXCLUDES(mutex_);
   Status claim_name(const std::string& path) const;
   bool adopt_whole();
+  std::optional<ByteSpan> first_gap(ByteSpan span) const PENSTOCK_REQUIRES(mutex_);
   Status read_journal(bool verify) PENSTOCK_REQUIRES(mutex_);
   Status open_journal(bool make) PENSTOCK_REQUIRES(mutex_);
   bool matches_data(const StagedRange& range) const;
@@ -131,7 +136,8 @@ class StagedObject {
   std::vector<StagedRange> ranges_ PENSTOCK_GUARDED_BY(mutex_);
   std::uint64_t first_open_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // pieces before it are there
   std::set<std::uint64_t> claimed_ PENSTOCK_GUARDED_BY(mutex_);
-  std::vector<ByteSpan> under_way_ PENSTOCK_GUARDED_BY(mutex_);
+  std::vector<ByteSpan> under_way_ PENSTOCK_GUARDED_BY(mutex_);  // by the copier
+  std::vector<ByteSpan> read_through_ PENSTOCK_GUARDED_BY(mutex_);  // by readers
   std::vector<std::function<void()>> waiting_ PENSTOCK_GUARDED_BY(mutex_);
 };
 

@@ -16,11 +16,6 @@ std::string without_last_slashes(std::string key) {
   return key;
 }
 
-std::string parent_of(const std::string& key) {
-  const std::size_t slash = key.rfind('/');
-  return slash == std::string::npos ? "" : without_last_slashes(key.substr(0, slash));
-}
-
 bool is_object(const Store& store, const std::string& key) {
   if (store.traits().can_list) {
     const auto kind = store.kind_of(key);
@@ -33,7 +28,7 @@ bool is_object(const Store& store, const std::string& key) {
 std::string fixed_folder(const Store& store, const std::string& key) {
   const std::size_t pattern = key.find_first_of(store.traits().can_list ? "*?[{" : "{");
   if (pattern == std::string::npos) return key;
-  return parent_of(key.substr(0, pattern));
+  return folder_of(key.substr(0, pattern));
 }
 
 std::string common_folder(const std::string& a, const std::string& b) {
@@ -54,6 +49,11 @@ bool is_meaningful(const std::string& folder, bool is_remote) {
 
 }  // namespace
 
+std::string folder_of(const std::string& key) {
+  const std::size_t slash = key.rfind('/');
+  return slash == std::string::npos ? "" : without_last_slashes(key.substr(0, slash));
+}
+
 std::string staged_root(const Store& store, const std::string& uri, const std::vector<std::string>& uris) {
   const std::string own = fixed_folder(store, without_last_slashes(object_key(uri)));
   std::string common = own;
@@ -66,7 +66,7 @@ std::string staged_root(const Store& store, const std::string& uri, const std::v
                          std::ranges::any_of(uris, [&](const std::string& other) {
                            return common == without_last_slashes(object_key(other));
                          });
-  return is_itself && is_object(store, common) ? parent_of(common) : common;
+  return is_itself && is_object(store, common) ? folder_of(common) : common;
 }
 
 }  // namespace penstock

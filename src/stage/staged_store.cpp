@@ -55,6 +55,18 @@ class Reading {
   StageCore& core_;
 };
 
+// Keeps the copier from reading the same bytes.
+class BeingRead {
+ public:
+  BeingRead(StagedObject& object, ByteSpan span) : object_(object), span_(span) { object_.begin_reading(span_); }
+  BeingRead(const BeingRead&) = delete;
+  ~BeingRead() { object_.end_reading(span_); }
+
+ private:
+  StagedObject& object_;
+  const ByteSpan span_;
+};
+
 // Waits until the copier has brought a byte of the span. False: it is not at it, or the thread was interrupted.
 bool wait_for_copier(StagedObject& object, ByteSpan span) {
   const auto answer = std::make_shared<ReadAnswer>();
@@ -112,12 +124,11 @@ class StagedReader final : public Object {
         return fail(ErrorCode::kChanged, "object changed while in use", {origin_.key, -1, -1, -1});
       source_ = *std::move(opened);
     }
-    {
-      Reading reading(*core_);
-      PENSTOCK_CHECK(source_->read_at(span.begin, parts));
-      reading.bytes = span.size();
-    }
-    if (!keep) return {};
+    Reading reading(*core_);
+    if (!keep) return source_->read_at(span.begin, parts);
+    const BeingRead being_read(*object_, span);
+    PENSTOCK_CHECK(source_->read_at(span.begin, parts));
+    reading.bytes = span.size();
     // A file that was written to meanwhile must not become a mixture.
     if (const auto now = source_->version_now(); !now || *now != version()) return {};
     for (std::uint64_t at = span.begin; const MutableBytes part : parts) {
@@ -204,6 +215,7 @@ class StagedStore final : public Store {
     Done done;
     int waits = 0;
     ObjectPtr object;
+    std::unique_ptr<BeingRead> being_read;
     MutableBytes memory;  // of the whole answer, where the source is asked for a part of it
   };
   using PendingPtr = std::shared_ptr<Pending>;
@@ -255,6 +267,7 @@ class StagedStore final : public Store {
       ++read->waits;
       return;
     }
+    read->being_read = std::make_unique<BeingRead>(object, hull);
     if (hull == span) return read_source(read);
     read_part(read, span, hull);
   }
@@ -291,6 +304,7 @@ class StagedStore final : public Store {
     read->memory = memory->first(span.size());
     const MutableBytes all[] = {read->memory};
     if (!read_around(*read->object, all, span, hull)) {
+      read->being_read = nullptr;
       read->object = nullptr;
       return read_source(read);
     }
@@ -323,6 +337,7 @@ class StagedStore final : public Store {
   static void finish(const PendingPtr& read, Result<ObjectBytes> answer) {
     const Done done = std::move(read->done);
     // The source's thread may hold the read for longer than the store exists, and must not be the last to hold it.
+    read->being_read = nullptr;
     read->object = nullptr;
     read->origin.store = nullptr;
     done(std::move(answer));
