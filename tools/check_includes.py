@@ -20,7 +20,7 @@ import covered_by
 import named_paths
 
 ORDER = [
-    "base", "store", "decode", "source", "order", "transform", "plan", "batch", "cache", "fetch", "sample",
+    "base", "store", "decode", "source", "order", "transform", "plan", "batch", "cache", "stage", "fetch", "sample",
     "device", "model", "worker", "pipeline", "statistics", "pack", "advise",
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
