@@ -21,7 +21,7 @@ from .cache import Cache
 from .errors import Error, MemoryBudgetError, NotFoundError, UsageError
 from .field_statistics import FieldStatistics, Statistics, statistics
 from .loader import Loader
-from .sources import Files, ImageFolder, Manifest, Mix, Npy, Patches, Source, Tar, TFRecord, Zarr, open_source
+from .sources import MDS, Files, ImageFolder, Manifest, Mix, Npy, Patches, Source, Tar, TFRecord, Zarr, open_source
 from .stats import LoaderStats
 from .transforms import (
     Cast,
@@ -43,8 +43,8 @@ from .transforms import (
     Resize,
 )
 
-__all__ = ["Loader", "LoaderStats", "Cache", "Source", "ImageFolder", "Files", "Tar", "TFRecord", "Manifest", "Npy",
-           "Zarr", "Patches", "Mix", "open_source", "statistics", "Statistics", "FieldStatistics", "Error",
+__all__ = ["Loader", "LoaderStats", "Cache", "Source", "ImageFolder", "Files", "Tar", "TFRecord", "MDS", "Manifest",
+           "Npy", "Zarr", "Patches", "Mix", "open_source", "statistics", "Statistics", "FieldStatistics", "Error",
            "UsageError", "NotFoundError", "MemoryBudgetError", "__version__",
            "Cast", "CenterCrop", "ColorJitter", "Decode", "Derive", "Map", "Normalize", "OneHot", "Pad", "RandomCrop",
            "RandomErasing", "RandomFlip3D", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRot90",
