@@ -161,6 +161,9 @@ class ShardReader {
 }  // namespace
 
 bool is_mds_index(ConstBytes text) {
+  OpeningReservation memory;
+  // Without memory nothing is known; opening it as an index then says so.
+  if (!memory.add(text.size() * kJsonBytesPerByte, "the parsed MDS index", {})) return true;
   if (!check_json(text)) return false;
   const auto* begin = reinterpret_cast<const char*>(text.data());
   const json parsed = json::parse(begin, begin + text.size(), nullptr, false);
