@@ -22,7 +22,7 @@ from .errors import Error, MemoryBudgetError, NotFoundError, UsageError
 from .field_statistics import FieldStatistics, Statistics, statistics
 from .loader import Loader
 from .pack import PackReport, finish_pack, pack
-from .sources import Files, ImageFolder, Manifest, Mix, Npy, Patches, Source, Tar, TFRecord, Zarr, open_source
+from .sources import MDS, Files, ImageFolder, Manifest, Mix, Npy, Patches, Source, Tar, TFRecord, Zarr, open_source
 from .staging import StageReport, stage
 from .stats import LoaderStats
 from .transforms import (
@@ -45,8 +45,8 @@ from .transforms import (
     Resize,
 )
 
-__all__ = ["Loader", "LoaderStats", "Cache", "Source", "ImageFolder", "Files", "Tar", "TFRecord", "Manifest", "Npy",
-           "Zarr", "Patches", "Mix", "open_source", "pack", "finish_pack", "PackReport", "stage", "StageReport",
+__all__ = ["Loader", "LoaderStats", "Cache", "Source", "ImageFolder", "Files", "Tar", "TFRecord", "MDS", "Manifest",
+           "Npy", "Zarr", "Patches", "Mix", "open_source", "pack", "finish_pack", "PackReport", "stage", "StageReport",
            "statistics", "Statistics", "FieldStatistics", "Error",
            "UsageError", "NotFoundError", "MemoryBudgetError", "__version__",
            "Cast", "CenterCrop", "ColorJitter", "Decode", "Derive", "Map", "Normalize", "OneHot", "Pad", "RandomCrop",

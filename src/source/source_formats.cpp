@@ -10,6 +10,7 @@
 #include "source/files/file_list.h"
 #include "source/files/npy_source.h"
 #include "source/manifest/manifest_source.h"
+#include "source/mds/mds_source.h"
 #include "source/packed/open_packed.h"
 #include "source/records/tar_source.h"
 #include "source/records/tfrecord_source.h"
@@ -36,6 +37,7 @@ std::span<const SourceFormat> source_formats() {
       {"manifest", ".csv and .jsonl manifests", Unit::kObject, false, is_manifest_name, nullptr, open_manifest},
       {"packed", "packed data sets", Unit::kObject, false, is_pack_manifest_name, is_packed_folder, open_packed},
       {"zarr", "Zarr stores", Unit::kFolder, false, nullptr, is_zarr, open_zarr_folder},
+      {"mds", "MDS data sets", Unit::kFolder, false, is_mds_index_name, is_mds, open_mds},
   };
   return formats;
 }

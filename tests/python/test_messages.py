@@ -241,4 +241,4 @@ def test_masks_that_are_missing_say_what_is_wanted(classes, flat, tmp_path):
 def test_what_the_module_exports_is_tried_above():
     functions = {name for name in ps.__all__ if isinstance(getattr(ps, name), types.FunctionType)}
     assert functions == {"ImageFolder", "Tar", "TFRecord", "Manifest", "Npy", "Zarr", "Patches", "Mix", "open_source",
-                         "Files", "statistics"}
+                         "Files", "statistics", "MDS"}

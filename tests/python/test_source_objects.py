@@ -329,7 +329,8 @@ def test_errors_survive_pickling():
 
 
 def test_sources_have_signatures_and_help():
-    for function in (ps.ImageFolder, ps.Tar, ps.TFRecord, ps.Manifest, ps.Npy, ps.Zarr, ps.Patches, ps.Mix, ps.open_source):
+    for function in (ps.ImageFolder, ps.Tar, ps.TFRecord, ps.MDS, ps.Manifest, ps.Npy, ps.Zarr, ps.Patches, ps.Mix,
+                     ps.open_source):
         parameters = inspect.signature(function).parameters
         assert parameters and "arguments" not in parameters and function.__doc__
     assert inspect.signature(ps.ImageFolder).parameters["keep_index"].default is True

@@ -4,10 +4,10 @@ from .files import Files, ImageFolder, Npy
 from .mix import Mix
 from .opening import Pairs, Paths, open_source
 from .patches import Patches
-from .shards import Tar, TFRecord
+from .shards import MDS, Tar, TFRecord
 from .source import Source
 from .table import Manifest
 from .zarr import Zarr
 
-__all__ = ["Files", "ImageFolder", "Manifest", "Mix", "Npy", "Pairs", "Patches", "Paths", "Source", "TFRecord", "Tar",
-           "Zarr", "open_source"]
+__all__ = ["MDS", "Files", "ImageFolder", "Manifest", "Mix", "Npy", "Pairs", "Patches", "Paths", "Source", "TFRecord",
+           "Tar", "Zarr", "open_source"]

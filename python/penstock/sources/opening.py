@@ -39,7 +39,7 @@ def open_source(source: Paths | Pairs | Source, kind: str | None = None, *, head
         source: A path, a glob or brace pattern, a URL, a list of these, or a list of (path, label) pairs. A Source is
             returned unchanged.
         kind: The kind of the source, if its path does not tell it: "images", "npy", "tar", "tfrecord",
-            "manifest" or "zarr".
+            "manifest", "zarr" or "mds".
         headers: Headers of the requests to the server of a URL, as for ``Tar``.
         memory: The memory that opening may take, as for ``Tar``.
         stage: A local folder that receives a copy of the data while they are read, as for ``Loader``.

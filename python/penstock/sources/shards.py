@@ -1,4 +1,4 @@
-"""Sources of shards: tar files by the WebDataset convention, and TFRecord files."""
+"""Sources of shards: tar files by the WebDataset convention, TFRecord files, and data sets of MosaicML Streaming."""
 
 from __future__ import annotations
 
@@ -72,3 +72,37 @@ def TFRecord(path: Paths, *, kinds: Mapping[str, str] | None = None, verify: boo
     """
     return open_files(path, kind="tfrecord", kinds=kinds, verify=verify, keep_index=keep_index, headers=headers,
                       memory=memory, stage=stage)
+
+
+@recorded
+def MDS(path: Path, *, kinds: Mapping[str, str] | None = None, verify: bool = True, keep_index: bool = True,
+        headers: Headers = None, memory: Memory = None) -> Source:
+    """Opens a data set of MosaicML Streaming (MDS, version 2), where it is, without Streaming. Each column is a field.
+
+    Shards that are stored as they are can be read in any order; those that are compressed (zstd, gz) can only be read
+    forward, so ``shuffle=True`` shuffles them in windows, as it does where shards have hashes. Columns that hold several
+    images become the fields ``frames/0``, ``frames/1`` and so on. Pickles are left out, because reading one may run any
+    program; ``kinds={"column": "bytes"}`` delivers them unread.
+
+    Args:
+        path: The folder that has the ``index.json``, or the URL of either. A merged index names shards of subfolders.
+        kinds: The kind of each column whose encoding does not tell it: ``{"blob": "npy", "png": "mask"}``.
+        verify: Whether the shards are compared with the hashes that the index has of them. Each shard is read once as a
+            whole when the first of its samples is read, which a distant store feels; later reads are compared with
+            checksums that were noted then. Shards without hashes are read without.
+        keep_index: Whether the index of the shards is stored, so that the next run opens them faster.
+        headers: Headers of the requests to the server of a URL, as for ``Tar``.
+        memory: The memory that opening may take, as for ``Tar``.
+
+    Returns:
+        The source. Its fields are the columns.
+
+    Raises:
+        NotFoundError: There is no such folder, or no index.json in it.
+        Error: The index or a shard is damaged, or its compression is not read. ``uri`` and ``offset`` say where.
+
+    Example:
+        >>> source = ps.MDS("https://host/imagenet/train").rename({"jpeg": "image"})
+    """
+    return open_files(path, kind="mds", kinds=kinds, verify=verify, keep_index=keep_index, headers=headers,
+                      memory=memory)

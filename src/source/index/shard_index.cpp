@@ -127,7 +127,8 @@ class ShardScans {
     OpeningReservation reservation;
     PENSTOCK_CHECK(reservation.add(memory_of_reader(compression_of_name(path)), "reading a shard",
                                    {path, -1, -1, -1}));
-    auto object = open_ahead(store_, path, ahead_bytes_);
+    const bool is_declared = !set_.declared.empty();
+    auto object = open_ahead(store_, path, is_declared ? std::min(ahead_bytes_, set_.declared[shard].table_bytes) : ahead_bytes_);
     if (!object) return std::unexpected(std::move(object).error());
     versions[shard] = (*object)->version();
     contents[shard].growth = IndexGrowth(path, versions[shard].size);
@@ -139,16 +140,27 @@ class ShardScans {
         return fail(ErrorCode::kNotFound, "the index beside a shard of a packed data set is missing",
                     {portable_index_of(path), -1, -1, -1});
     }
+    if (is_declared) PENSTOCK_CHECK(check_size(shard));
     const auto reader = make_forward_reader(**object, path, compression_of_name(path));
-    PENSTOCK_CHECK(check_named_by_compression(*reader, path));
+    if (!is_declared) PENSTOCK_CHECK(check_named_by_compression(*reader, path));
     PENSTOCK_CHECK(scan_(*reader, path, contents[shard]));
-    PENSTOCK_CHECK(read_rest(*reader));
-    contents[shard].checksums = reader->checksums();
+    if (!is_declared) {
+      PENSTOCK_CHECK(read_rest(*reader));
+      contents[shard].checksums = reader->checksums();
+    }
     const auto now = (*object)->version_now();
     if (now && *now != versions[shard])
       return fail(ErrorCode::kChanged, "shard changed while it was indexed",
                   {path, 0, static_cast<std::int64_t>(now->size), -1});
     return {};
+  }
+
+  Status check_size(std::size_t shard) const {
+    const std::uint64_t size = versions[shard].size, declared = set_.declared[shard].size_bytes;
+    if (size == declared) return {};
+    return fail(size < declared ? ErrorCode::kTruncated : ErrorCode::kCorrupt,
+                fmt::format("shard of {} bytes, its index says {}", size, declared),
+                {set_.paths[shard], static_cast<std::int64_t>(std::min(size, declared)), 0, -1});
   }
 
   const Store& store_;

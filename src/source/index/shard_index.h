@@ -19,6 +19,12 @@ struct ShardSet {
   std::string kind;                // "tar", "tfrecord"
   std::vector<std::string> paths;  // absolute, in order
   bool needs_indexes = false;      // a shard without an index beside it is an error
+  // What an index of the data set says about each shard; empty: there is none. A shard of another size is damaged. The
+  // scan reads about the first table_bytes of a shard, and nothing else of it is read.
+  struct Declared {
+    std::uint64_t size_bytes = 0, table_bytes = 0;
+  };
+  std::vector<Declared> declared = {};
 };
 
 // The shards that a user asked to open.

@@ -333,7 +333,7 @@ Compression compression_of_name(std::string_view name) {
   const std::string lower = lower_case(name);
   for (const std::string_view ending : {".gz", ".tgz", ".gzip"})
     if (lower.ends_with(ending)) return Compression::kGzip;
-  for (const std::string_view ending : {".zst", ".tzst"})
+  for (const std::string_view ending : {".zst", ".tzst", ".zstd"})
     if (lower.ends_with(ending)) return Compression::kZstd;
   return Compression::kNone;
 }

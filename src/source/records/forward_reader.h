@@ -17,7 +17,7 @@ namespace penstock {
 
 enum class Compression : std::uint8_t { kNone, kGzip, kZstd };
 
-// Derives the compression from the ending of the name: .gz, .tgz, .gzip, .zst, .tzst.
+// Derives the compression from the ending of the name: .gz, .tgz, .gzip, .zst, .tzst, .zstd.
 Compression compression_of_name(std::string_view name);
 
 // An upper bound of the memory that a reader of such an object uses for input, output and the tables of the

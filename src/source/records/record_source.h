@@ -38,6 +38,9 @@ class RecordSource : public Source {
   void read_each(const std::vector<Extent>& extents,
                  const std::function<void(std::size_t number, Result<ConstBytes>)>& look) const;
 
+  // By default, samples are shuffled in windows of units, because reading one sample reads more of its unit.
+  void share_units() { storage_.shares_units = true; }
+
   const RecordIndex index_;
   const std::shared_ptr<const PackedShards> packed_;  // nullptr: names and kinds follow from the shards themselves
   std::vector<FieldInfo> fields_;
