@@ -37,7 +37,7 @@ std::string in_folder(const std::string& folder, std::string_view name) {
 class MdsSource final : public RecordSource {
  public:
   MdsSource(std::shared_ptr<const Store> store, std::string uri, OpenedIndex opened, MdsIndex mds)
-      : RecordSource(std::move(store), std::move(uri), std::move(opened)),
+      : RecordSource(std::move(store), std::move(uri), std::move(opened), false),
         mds_(std::move(mds)) {}
 
   Status prepare(const OpenOptions& options) {
@@ -63,7 +63,7 @@ class MdsSource final : public RecordSource {
     return fmt::format("{}:{}", mds_.shards[shard].raw.name, sample - index_.shards()[shard].first_sample);
   }
   Result<Extent> extent(std::uint64_t sample, std::size_t field) const override {
-    const Extent whole = extent_of(sample, index_.member(sample, 0));
+    const Extent whole = extent_of(sample, 0);
     if (column_of(sample, mapped_[field]) >= 0) return whole;
     Where where = where_of(whole);
     where.sample = static_cast<std::int64_t>(sample);
@@ -131,7 +131,7 @@ class MdsSource final : public RecordSource {
     for (std::uint64_t sample = 0; sample < size() && samples.size() < kMaxCountedSamples; ++sample) {
       if (column_of(sample, field) < 0) continue;
       samples.push_back(sample);
-      extents.push_back(extent_of(sample, index_.member(sample, 0)));
+      extents.push_back(extent_of(sample, 0));
     }
     std::uint32_t most = 0;
     std::optional<Error> first_error;
