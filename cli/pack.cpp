@@ -172,7 +172,6 @@ Command add_pack(CLI::App& app) {
   // The positional arguments are those of a source, and the last of them is the destination.
   command->get_option("STORE")->description("The last one is the folder to write (a path, or a URL of a store that can write); "
                                             "before it, more Zarr stores");
-  command->usage("penstock pack URI [STORE ...] DESTINATION [OPTIONS]");
   command->add_option("--format", options->format, "tar, tfrecord or npy")
       ->type_name("NAME")
       ->check(one_of({"tar", "tfrecord", "npy"}))

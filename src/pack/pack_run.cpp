@@ -15,7 +15,7 @@
 #include "base/guarded.h"
 #include "pack/prepared_memory.h"
 #include "pack/sample_values.h"
-#include "pack/tar_names.h"
+#include "pack/formats/tar_names.h"
 #include "penstock/interruption.h"
 #include "source/source_storage.h"
 #include "statistics/source_reads.h"

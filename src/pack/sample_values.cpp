@@ -8,7 +8,7 @@
 #include "decode/image/image_formats.h"
 #include "decode/jpeg/jpeg_restarts.h"
 #include "pack/image_encoder.h"
-#include "pack/tar_names.h"
+#include "pack/formats/tar_names.h"
 #include "source/array_layout.h"
 #include "store/store.h"
 
