@@ -45,9 +45,9 @@ from .transforms import (
 )
 
 __all__ = ["Loader", "LoaderStats", "Cache", "Source", "ImageFolder", "Files", "Tar", "TFRecord", "Manifest", "Npy",
-           "Zarr", "Patches", "Mix", "open_source", "pack", "finish_pack", "PackReport", "statistics", "Statistics", "FieldStatistics", "Error",
-           "UsageError", "NotFoundError", "MemoryBudgetError", "__version__",
-           "Cast", "CenterCrop", "ColorJitter", "Decode", "Derive", "Map", "Normalize", "OneHot", "Pad", "RandomCrop",
+           "Zarr", "Patches", "Mix", "open_source", "pack", "finish_pack", "PackReport", "statistics", "Statistics",
+           "FieldStatistics", "Error", "UsageError", "NotFoundError", "MemoryBudgetError", "__version__", "Cast",
+           "CenterCrop", "ColorJitter", "Decode", "Derive", "Map", "Normalize", "OneHot", "Pad", "RandomCrop",
            "RandomErasing", "RandomFlip3D", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRot90",
            "RandomVerticalFlip", "Resize"]
 

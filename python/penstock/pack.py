@@ -53,8 +53,8 @@ def pack(source: Paths | Pairs | Source, destination: Path, format: str = "tar",
     """Writes a source into a few large files that any tool reads, with an index beside each.
 
     The result is a source again, with the same fields, classes and keys: give the folder to a Loader. Which sample goes
-    into which file depends only on the order of the source and the stored sizes. So any number of threads gives the same
-    bytes, and the same call continues where an interrupted one stopped.
+    into which file depends only on the order of the source and the stored sizes. So any number of threads gives the
+    same bytes, and the same call continues where an interrupted one stopped.
 
     Args:
         source: Anything that a Loader takes as its source.
@@ -104,8 +104,8 @@ def pack(source: Paths | Pairs | Source, destination: Path, format: str = "tar",
     seed = None if shuffle_seed is None else whole_number("shuffle_seed", shuffle_seed, 0)
     with Progress(lambda samples: f"packing {opened.uri}: {samples:,} of {len(opened):,} samples") as progress:
         report = _core.pack(
-            opened._handle, _encoded_destination(destination), format=format, shard_bytes=parse_bytes(shard_size, "shard_size"),
-            name=text("name", name), fields=names,
+            opened._handle, _encoded_destination(destination), format=format,
+            shard_bytes=parse_bytes(shard_size, "shard_size"), name=text("name", name), fields=names,
             transforms=[_core.FieldTransform(*field) for field in engine_steps(steps)], encoding=encoding,
             quality=95 if quality is None else whole_number("quality", quality, 1, 100),
             adds_restarts=jpeg == "restart", shuffle_seed=seed, part=number, parts=count,
@@ -150,8 +150,8 @@ def _refuse_generators(steps: FieldSteps) -> None:
     for _, of_field, _ in steps:
         for step in of_field:
             if isinstance(step, Map) and step.generator:
-                raise UsageError("a Map with generator=True draws at random, so packing would fix one of its results for "
-                                 "all epochs; leave it to the loader", code="invalid_argument")
+                raise UsageError("a Map with generator=True draws at random, so packing would fix one of its results "
+                                 "for all epochs; leave it to the loader", code="invalid_argument")
 
 
 def _encoded_destination(destination: Path) -> bytes:
