@@ -86,17 +86,16 @@ def pack(source: Paths | Pairs | Source, destination: Path, format: str = "tar",
         >>> loader = ps.Loader("/scratch/train", batch_size=64, shuffle=True)
     """
     opened = open_source(source, memory=memory)
-    if format not in FORMATS:
-        raise UsageError(f"format={shown(format)}: wants one of {', '.join(FORMATS)}")
+    _check_word("format", format, FORMATS)
     if isinstance(fields, str) or (fields is not None and not is_sequence(fields)):
         raise TypeError(f"fields={shown(fields)}: wants a list of names")
     names = [text("fields", one, "the name of a field") for one in ([] if fields is None else fields)]
-    if encode not in (None, "jpeg", "png"):
-        raise UsageError(f'encode={shown(encode)}: wants "jpeg" or "png"')
+    if encode is not None:
+        _check_word("encode", encode, ("jpeg", "png"))
     if encode == "png" and quality is not None:
         raise UsageError("quality is for JPEG; PNG loses nothing")
-    if jpeg not in (None, "restart"):
-        raise UsageError(f'jpeg={shown(jpeg)}: wants "restart"')
+    if jpeg is not None:
+        _check_word("jpeg", jpeg, ("restart",))
     encoding = encode or ("jpeg" if quality is not None else "")
     number, count = _part(part)
     steps = field_steps(transform, opened, names, {})
@@ -108,7 +107,7 @@ def pack(source: Paths | Pairs | Source, destination: Path, format: str = "tar",
             shard_bytes=parse_bytes(shard_size, "shard_size"), name=text("name", name), fields=names,
             transforms=[_core.FieldTransform(*field) for field in engine_steps(steps)], encoding=encoding,
             quality=95 if quality is None else whole_number("quality", quality, 1, 100),
-            adds_restarts=jpeg == "restart", shuffle_seed=seed, part=number, parts=count,
+            adds_restarts=jpeg is not None, shuffle_seed=seed, part=number, parts=count,
             threads=0 if threads is None else whole_number("threads", threads, 1, 1024),
             memory_bytes=memory_bytes(memory), headers=header_lines(headers), progress=progress)
     return PackReport(**report)
@@ -135,6 +134,11 @@ def finish_pack(destination: Path, *, headers: Headers = None) -> PackReport:
         >>> ps.finish_pack("/scratch/train")
     """
     return PackReport(**_core.finish_pack(_encoded_destination(destination), headers=header_lines(headers)))
+
+
+def _check_word(name: str, value: Any, words: Sequence[str]) -> None:
+    if not isinstance(value, str) or value not in words:
+        raise UsageError(f"{name}={shown(value)}: wants " + " or ".join(f'"{word}"' for word in words))
 
 
 def _part(part: tuple[int, int] | None) -> tuple[int, int]:
