@@ -47,9 +47,9 @@ from .transforms import (
 
 __all__ = ["Loader", "LoaderStats", "Cache", "Source", "ImageFolder", "Files", "Tar", "TFRecord", "MDS", "Manifest",
            "Npy", "Zarr", "Patches", "Mix", "open_source", "pack", "finish_pack", "PackReport", "stage", "StageReport",
-           "statistics", "Statistics", "FieldStatistics", "Error",
-           "UsageError", "NotFoundError", "MemoryBudgetError", "__version__",
-           "Cast", "CenterCrop", "ColorJitter", "Decode", "Derive", "Map", "Normalize", "OneHot", "Pad", "RandomCrop",
+           "statistics", "Statistics", "FieldStatistics", "Error", "UsageError", "NotFoundError", "MemoryBudgetError",
+           "__version__", "Cast", "CenterCrop", "ColorJitter", "Decode", "Derive", "Map", "Normalize", "OneHot", "Pad",
+           "RandomCrop",
            "RandomErasing", "RandomFlip3D", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRot90",
            "RandomVerticalFlip", "Resize"]
 

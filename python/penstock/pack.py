@@ -53,8 +53,8 @@ def pack(source: Paths | Pairs | Source, destination: Path, format: str = "tar",
     """Writes a source into a few large files that any tool reads, with an index beside each.
 
     The result is a source again, with the same fields, classes and keys: give the folder to a Loader. Which sample goes
-    into which file depends only on the order of the source and the stored sizes. So any number of threads gives the same
-    bytes, and the same call continues where an interrupted one stopped.
+    into which file depends only on the order of the source and the stored sizes. So any number of threads gives the
+    same bytes, and the same call continues where an interrupted one stopped.
 
     Args:
         source: Anything that a Loader takes as its source.
@@ -86,17 +86,16 @@ def pack(source: Paths | Pairs | Source, destination: Path, format: str = "tar",
         >>> loader = ps.Loader("/scratch/train", batch_size=64, shuffle=True)
     """
     opened = open_source(source, memory=memory)
-    if format not in FORMATS:
-        raise UsageError(f"format={shown(format)}: wants one of {', '.join(FORMATS)}")
+    _check_word("format", format, FORMATS)
     if isinstance(fields, str) or (fields is not None and not is_sequence(fields)):
         raise TypeError(f"fields={shown(fields)}: wants a list of names")
     names = [text("fields", one, "the name of a field") for one in ([] if fields is None else fields)]
-    if encode not in (None, "jpeg", "png"):
-        raise UsageError(f'encode={shown(encode)}: wants "jpeg" or "png"')
+    if encode is not None:
+        _check_word("encode", encode, ("jpeg", "png"))
     if encode == "png" and quality is not None:
         raise UsageError("quality is for JPEG; PNG loses nothing")
-    if jpeg not in (None, "restart"):
-        raise UsageError(f'jpeg={shown(jpeg)}: wants "restart"')
+    if jpeg is not None:
+        _check_word("jpeg", jpeg, ("restart",))
     encoding = encode or ("jpeg" if quality is not None else "")
     number, count = _part(part)
     steps = field_steps(transform, opened, names, {})
@@ -104,11 +103,11 @@ def pack(source: Paths | Pairs | Source, destination: Path, format: str = "tar",
     seed = None if shuffle_seed is None else whole_number("shuffle_seed", shuffle_seed, 0)
     with Progress(lambda samples: f"packing {opened.uri}: {samples:,} of {len(opened):,} samples") as progress:
         report = _core.pack(
-            opened._handle, _encoded_destination(destination), format=format, shard_bytes=parse_bytes(shard_size, "shard_size"),
-            name=text("name", name), fields=names,
+            opened._handle, _encoded_destination(destination), format=format,
+            shard_bytes=parse_bytes(shard_size, "shard_size"), name=text("name", name), fields=names,
             transforms=[_core.FieldTransform(*field) for field in engine_steps(steps)], encoding=encoding,
             quality=95 if quality is None else whole_number("quality", quality, 1, 100),
-            adds_restarts=jpeg == "restart", shuffle_seed=seed, part=number, parts=count,
+            adds_restarts=jpeg is not None, shuffle_seed=seed, part=number, parts=count,
             threads=0 if threads is None else whole_number("threads", threads, 1, 1024),
             memory_bytes=memory_bytes(memory), headers=header_lines(headers), progress=progress)
     return PackReport(**report)
@@ -137,6 +136,11 @@ def finish_pack(destination: Path, *, headers: Headers = None) -> PackReport:
     return PackReport(**_core.finish_pack(_encoded_destination(destination), headers=header_lines(headers)))
 
 
+def _check_word(name: str, value: Any, words: Sequence[str]) -> None:
+    if not isinstance(value, str) or value not in words:
+        raise UsageError(f"{name}={shown(value)}: wants " + " or ".join(f'"{word}"' for word in words))
+
+
 def _part(part: tuple[int, int] | None) -> tuple[int, int]:
     if part is None:
         return 0, 1
@@ -150,8 +154,8 @@ def _refuse_generators(steps: FieldSteps) -> None:
     for _, of_field, _ in steps:
         for step in of_field:
             if isinstance(step, Map) and step.generator:
-                raise UsageError("a Map with generator=True draws at random, so packing would fix one of its results for "
-                                 "all epochs; leave it to the loader", code="invalid_argument")
+                raise UsageError("a Map with generator=True draws at random, so packing would fix one of its results "
+                                 "for all epochs; leave it to the loader", code="invalid_argument")
 
 
 def _encoded_destination(destination: Path) -> bytes:

@@ -77,6 +77,8 @@ def test_sources_of_files(classes, numbers, tmp_path):
     assert sweep(ps.Mix, {"sources": [numbers, numbers]}) > 20
     assert sweep(ps.Files, {"files": [numbers, numbers]}) > 20
     assert sweep(ps.statistics, {"source": numbers}) > 60
+    assert sweep(ps.pack, {"source": numbers, "destination": tmp_path / "packed"}, skip=("destination",)) > 60
+    assert sweep(ps.finish_pack, {"destination": tmp_path / "nothing"}) > 20
     for value in WRONG:
         complaint(ps.Manifest, tmp_path / "table.jsonl", image=value)
 
@@ -241,4 +243,4 @@ def test_masks_that_are_missing_say_what_is_wanted(classes, flat, tmp_path):
 def test_what_the_module_exports_is_tried_above():
     functions = {name for name in ps.__all__ if isinstance(getattr(ps, name), types.FunctionType)}
     assert functions == {"ImageFolder", "Tar", "TFRecord", "Manifest", "Npy", "Zarr", "Patches", "Mix", "open_source",
-                         "Files", "statistics", "MDS"}
+                         "Files", "statistics", "MDS", "pack", "finish_pack", "stage"}

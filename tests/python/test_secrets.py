@@ -236,7 +236,8 @@ def test_the_server_is_shown_everything(server):
     """Or the tests above would pass where nothing is sent."""
     write, make, _ = SOURCES["tar"]
     make(address(server, write(server.folder)), headers=HEADERS)
-    assert set(server.seen) == {("/part-0.tar", QUERY, f"Basic {BASIC}", TOKEN)}
+    # The shard, and the question whether an index lies beside it.
+    assert set(server.seen) == {(path, QUERY, f"Basic {BASIC}", TOKEN) for path in ("/part-0.tar", "/part-0.tar.index")}
 
 
 def test_rows_go_with_their_own_signature(server):

@@ -87,7 +87,7 @@ TEST(PortableIndex, columns_that_contradict_one_another_are_refused) {
       [](PortableIndex& index) { index.key_ends = {9, 17}; },
       [](PortableIndex& index) { index.key_ends = {19, 18}; },
       [](PortableIndex& index) { index.name_of_member[2] = 2; },
-      [](PortableIndex& index) { index.checksums.pop_back(); },
+      [](PortableIndex& index) { index.lengths.pop_back(); },
   };
   for (const auto fault : faults) {
     PortableIndex index = sample_portable_index();
