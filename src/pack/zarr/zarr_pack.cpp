@@ -12,6 +12,7 @@
 #include "base/memory/ledger.h"
 #include "base/stats.h"
 #include "base/text/byte_units.h"
+#include "pack/transform_text.h"
 #include "pack/zarr/block_reader.h"
 #include "pack/zarr/chunk_encoder.h"
 #include "pack/zarr/hierarchy.h"
@@ -82,9 +83,7 @@ class GroupPack {
       PENSTOCK_CHECK(pack_shards((*missing)[i], count));
       i += count;
     }
-    const BlockCounts counts = reader_->counts();
-    report_.chunks_decoded += counts.chunks_decoded;
-    report_.bytes_read += counts.bytes_read;
+    report_.chunks_decoded += reader_->chunks_decoded();
     return {};
   }
 
@@ -94,7 +93,7 @@ class GroupPack {
     const std::uint64_t shards = end - begin;
     present_.assign(arrays_.size(), {});
     for (auto& of_array : present_) of_array.assign(group_.shards, 0);
-    std::atomic<std::uint64_t> kept{0}, damaged{0}, stored{0};
+    std::atomic<std::uint64_t> kept{0}, damaged{0};
     const std::uint64_t index_bytes = 3 * ShardWriter::memory_bytes(most_chunks());
     const auto threads = static_cast<unsigned>(
         std::clamp<std::uint64_t>(ledger_.budget() / (kShardCheckBytes + index_bytes), 1, report_.threads));
@@ -108,7 +107,6 @@ class GroupPack {
                                         ShardDepth::kChunks);
           if (size) {
             kept.fetch_add(1);
-            stored.fetch_add(*size);
             done_.fetch_add(arrays_[array]->samples_of(shard) * arrays_[array]->sample.bytes());
             return mark_present(array, shard);
           }
@@ -124,7 +122,6 @@ class GroupPack {
     if (!checked) return std::unexpected(checked.error());
     report_.shards_kept += kept.load();
     report_.shards_damaged += damaged.load();
-    report_.stored_bytes += stored.load();
     std::vector<std::uint64_t> missing;
     for (std::uint64_t shard = begin; shard < end; ++shard)
       if (std::ranges::any_of(present_, [&](const auto& of_array) { return of_array[shard] == 0; }))
@@ -393,13 +390,27 @@ Result<std::vector<CoordinateValues>> coordinates_of(const Source& source, const
   return all;
 }
 
+// Fails for transforms that draw at random.
+Result<std::string> describe_source(const Source& source, const ZarrPackOptions& options) {
+  std::string text = fmt::format("{:016x}", source.fingerprint());
+  for (const FieldTransform& transform : options.transforms) {
+    text += fmt::format(" {}:", transform.field);
+    for (const Transform& step : transform.steps) {
+      const auto word = text_of(step);
+      if (!word) return std::unexpected(word.error());
+      text += " " + *word;
+    }
+  }
+  return text;
+}
+
 // The store of a destination, and its key there.
 struct Destination {
   std::shared_ptr<const Store> store;
   std::string root;
 
-  static Result<Destination> open(const std::string& uri, const ZarrPackOptions& options) {
-    auto store = make_store_for(uri, options.headers);
+  static Result<Destination> open(const std::string& uri, const std::vector<std::string>& headers) {
+    auto store = make_store_for(uri, headers);
     if (!store) return std::unexpected(std::move(store).error());
     std::string root = absolute_key(object_key(uri));
     while (root.size() > 1 && root.ends_with('/')) root.pop_back();
@@ -414,7 +425,6 @@ void count_part(const PackPlan& plan, const Source& source, const ZarrPackOption
     const std::uint64_t end = group.shards * (options.part + 1) / options.parts * length;
     report.bytes += (std::min(end, source.size()) - std::min(begin, source.size())) * group.sample_bytes;
   }
-  for (const auto& array : source.storage().arrays) report.chunks_distinct += array->chunks();
 }
 
 // Looks at every shard of every part.
@@ -449,15 +459,16 @@ Result<ZarrPackReport> pack_zarr(const SourcePtr& source, const std::string& des
                                  const ZarrPackOptions& options) {
   const Clock::time_point began = Clock::now();
   PENSTOCK_CHECK(check_options(source, options));
-  const auto to = Destination::open(destination, options);
+  const auto to = Destination::open(destination, options.headers);
   if (!to) return std::unexpected(to.error());
   Ledger ledger(options.memory_bytes ? options.memory_bytes : default_memory_bytes(1));
   const auto plan = plan_pack(source, options, ledger);
   if (!plan) return std::unexpected(plan.error());
   const auto coordinates = coordinates_of(*source, *plan);
   if (!coordinates) return std::unexpected(coordinates.error());
-  const std::string record =
-      describe_pack(fmt::format("{:016x}", source->fingerprint()), plan->arrays, *coordinates);
+  auto description = describe_source(*source, options);
+  if (!description) return std::unexpected(std::move(description).error());
+  const std::string record = describe_pack(*description, plan->arrays, *coordinates);
   PENSTOCK_CHECK(claim_destination(*to->store, to->root, record, *coordinates));
   ZarrPackReport report;
   report.arrays = plan->arrays.size();
@@ -471,15 +482,26 @@ Result<ZarrPackReport> pack_zarr(const SourcePtr& source, const std::string& des
   for (const FieldGroup& group : plan->groups)
     PENSTOCK_CHECK(
         GroupPack(source, *to->store, to->root, options, *plan, group, ledger, report, go_on, done).run());
-  if (options.parts == 1) PENSTOCK_CHECK(write_metadata(*to->store, to->root, record));
+  if (options.parts == 1) {
+    PENSTOCK_CHECK(write_metadata(*to->store, to->root, record));
+    report.root_metadata = to->root + "/zarr.json";
+  }
   report.seconds = seconds_between(began, Clock::now());
   report.peak_memory = ledger.peak();
   return report;
 }
 
+Result<bool> is_zarr_pack(const std::string& destination, const std::vector<std::string>& headers) {
+  const auto to = Destination::open(destination, headers);
+  if (!to) return std::unexpected(to.error());
+  const auto record = read_record(*to->store, to->root);
+  if (!record && record.error().code != ErrorCode::kNotFound) return std::unexpected(record.error());
+  return record.has_value();
+}
+
 Result<ZarrPackReport> finish_zarr(const std::string& destination, const ZarrPackOptions& options) {
   const Clock::time_point began = Clock::now();
-  const auto to = Destination::open(destination, options);
+  const auto to = Destination::open(destination, options.headers);
   if (!to) return std::unexpected(to.error());
   const auto record = read_record(*to->store, to->root);
   if (!record) return std::unexpected(record.error());
@@ -491,6 +513,7 @@ Result<ZarrPackReport> finish_zarr(const std::string& destination, const ZarrPac
   for (const PackedArray& array : *arrays) report.samples = std::max(report.samples, array.samples);
   PENSTOCK_CHECK(check_all(*to, *arrays, options, report));
   PENSTOCK_CHECK(write_metadata(*to->store, to->root, *record));
+  report.root_metadata = to->root + "/zarr.json";
   report.seconds = seconds_between(began, Clock::now());
   return report;
 }
