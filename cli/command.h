@@ -20,6 +20,7 @@ Command add_inspect(CLI::App& app);
 Command add_bench(CLI::App& app);
 Command add_verify(CLI::App& app);
 Command add_statistics(CLI::App& app);
+Command add_stage(CLI::App& app);
 Command add_cache(CLI::App& app);
 Command add_pack(CLI::App& app);
 

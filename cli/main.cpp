@@ -23,6 +23,7 @@ constexpr const char* kFooter =
     "  penstock verify data/train            reads all of it, lists what is bad\n"
     "  penstock statistics data/train        mean and std for Normalize, class counts\n"
     "  penstock pack data/train packed       writes it into a few large files\n"
+    "  penstock stage data/train /scratch    copies it to a local disk\n"
     "\n"
     "Every command has --help and --json.\n"
     "Exit codes: 0 done, 1 the data or the run failed, 2 wrong usage.";
@@ -80,7 +81,7 @@ int main_of(int argc, char** argv) {
   app.footer(kFooter);
   app.get_formatter()->column_width(34);
   const std::vector<Command> commands = {add_demo(app),   add_inspect(app),    add_bench(app),
-                                         add_verify(app), add_statistics(app), add_cache(app),
+                                         add_verify(app), add_statistics(app), add_stage(app), add_cache(app),
                                          add_pack(app)};
 
   const std::string first = argc > 1 ? argv[1] : "";

@@ -18,7 +18,7 @@ import sys
 import covered_by
 
 ORDER = [
-    "base", "store", "decode", "source", "order", "transform", "plan", "batch", "cache", "fetch", "sample",
+    "base", "store", "decode", "source", "order", "transform", "plan", "batch", "cache", "stage", "fetch", "sample",
     "device", "model", "worker", "pipeline", "statistics", "pack", "advise",
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

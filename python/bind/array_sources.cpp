@@ -9,6 +9,7 @@
 #include "errors.h"
 #include "penstock/source.h"
 #include "source_handle.h"
+#include "stage_handle.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -88,7 +89,7 @@ SourceHandle open_zarr_source(const std::vector<nb::bytes>& uris, std::vector<st
                               const std::vector<std::pair<std::string, Parts>>& isel, bool allow_gaps,
                               std::string stack, bool decode_cf, const std::variant<std::string, double>& nan,
                               const std::string& missing, std::vector<std::string> headers,
-                              std::uint64_t memory) {
+                              std::uint64_t memory, const nb::object& stage) {
   ZarrOptions options;
   options.memory_bytes = memory;
   options.headers = std::move(headers);
@@ -103,7 +104,9 @@ SourceHandle open_zarr_source(const std::vector<nb::bytes>& uris, std::vector<st
   options.decode_cf = decode_cf;
   set_nan(nan, options);
   options.missing = missing_of(missing);
-  return open_without_gil([&, names = texts_of(uris)] { return open_zarr(names, options); });
+  return open_without_gil([&, names = texts_of(uris), through = stage_of(stage)] {
+    return open_perhaps_staged(through, names, [&] { return open_zarr(names, options); });
+  });
 }
 
 SourceHandle open_patches_source(const std::vector<nb::bytes>& volumes, std::vector<std::int64_t> size,
@@ -116,7 +119,7 @@ SourceHandle open_patches_source(const std::vector<nb::bytes>& volumes, std::vec
                                  const std::variant<std::string, double>& nan,
                                  const std::vector<std::pair<std::string, std::int64_t>>& axes,
                                  const std::string& missing, const nb::object& progress,
-                                 std::vector<std::string> headers, std::uint64_t memory) {
+                                 std::vector<std::string> headers, std::uint64_t memory, const nb::object& stage) {
   PatchOptions options;
   options.memory_bytes = memory;
   options.headers = std::move(headers);
@@ -134,7 +137,12 @@ SourceHandle open_patches_source(const std::vector<nb::bytes>& volumes, std::vec
   for (const auto& [name, extent] : axes) options.axes.push_back({name.empty() ? 'Q' : name.front(), extent});
   options.missing = missing_of(missing);
   options.progress = progress_of(progress);
-  return open_without_gil([&, names = texts_of(volumes)] { return open_patches(names, options); });
+  return open_without_gil([&, names = texts_of(volumes), mask_names = texts_of(masks), through = stage_of(stage)] {
+    std::vector<std::string> all = names;
+    all.insert(all.end(), options.labels.begin(), options.labels.end());
+    all.insert(all.end(), mask_names.begin(), mask_names.end());
+    return open_perhaps_staged(through, std::move(all), [&] { return open_patches(names, options); });
+  });
 }
 
 }  // namespace
@@ -142,10 +150,11 @@ SourceHandle open_patches_source(const std::vector<nb::bytes>& volumes, std::vec
 void bind_array_sources(nb::module_& m) {
   m.def("open_zarr", &open_zarr_source, "uris"_a, nb::kw_only(), "variables"_a, "sample_dim"_a, "history"_a,
         "horizon"_a, "select"_a, "isel"_a, "allow_gaps"_a, "stack"_a, "decode_cf"_a, "nan"_a,
-        "missing"_a, "headers"_a, "memory"_a);
+        "missing"_a, "headers"_a, "memory"_a, "stage"_a = nb::none());
   m.def("open_patches", &open_patches_source, "volumes"_a, nb::kw_only(), "size"_a, "per_epoch"_a,
         "overlap"_a, "labels"_a, "region"_a, "masks"_a, "min_foreground"_a, "weights"_a, "class_weights"_a,
-        "decode_cf"_a, "nan"_a, "axes"_a, "missing"_a, "progress"_a, "headers"_a, "memory"_a);
+        "decode_cf"_a, "nan"_a, "axes"_a, "missing"_a, "progress"_a, "headers"_a, "memory"_a,
+        "stage"_a = nb::none());
 }
 
 }  // namespace penstock::python

@@ -8,6 +8,7 @@ namespace penstock::python {
 void bind_transforms(nanobind::module_& module);
 void bind_sources(nanobind::module_& module);
 void bind_array_sources(nanobind::module_& module);
+void bind_stage(nanobind::module_& module);
 void bind_statistics(nanobind::module_& module);
 void bind_pack(nanobind::module_& module);
 void bind_cache(nanobind::module_& module);

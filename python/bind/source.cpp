@@ -14,6 +14,7 @@
 #include "source/sample_draws.h"
 #include "source/source_storage.h"
 #include "source_handle.h"
+#include "stage_handle.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -36,7 +37,7 @@ SourceHandle open(const std::vector<nb::bytes>& uris, bool is_list, const std::s
                   std::map<std::string, std::string> field_kinds, const std::string& delimiter, bool verify,
                   bool keep_index, std::optional<std::vector<std::int64_t>> labels,
                   std::vector<std::string> classes, const nb::object& progress, const nb::object& warn,
-                  std::vector<std::string> headers, std::uint64_t memory) {
+                  std::vector<std::string> headers, std::uint64_t memory, const nb::object& stage) {
   OpenOptions options;
   options.memory_bytes = memory;
   options.headers = std::move(headers);
@@ -59,9 +60,13 @@ SourceHandle open(const std::vector<nb::bytes>& uris, bool is_list, const std::s
         error.restore();  // raised when the opening has ended
       }
     };
-  return open_without_gil([&, names = texts_of(uris)]() -> Result<SourcePtr> {
-    if (labels) return open_labelled_files({names, std::move(*labels), std::move(classes)}, options);
-    return is_list ? open_source(names, options) : open_source(names.front(), options);
+  return open_without_gil([&, names = texts_of(uris), through = stage_of(stage)]() -> Result<SourcePtr> {
+    std::vector<std::string> all = names;
+    all.insert(all.end(), {options.masks, options.root});
+    return open_perhaps_staged(through, std::move(all), [&]() -> Result<SourcePtr> {
+      if (labels) return open_labelled_files({names, std::move(*labels), std::move(classes)}, options);
+      return is_list ? open_source(names, options) : open_source(names.front(), options);
+    });
   });
 }
 
@@ -130,7 +135,7 @@ void bind_sources(nb::module_& m) {
   m.def("open_source", &open, "uris"_a, nb::kw_only(), "is_list"_a = false, "kind"_a, "masks"_a, "root"_a, "columns"_a,
         "field_kinds"_a, "delimiter"_a = "", "verify"_a, "keep_index"_a, "labels"_a = nb::none(),
         "classes"_a = std::vector<std::string>(), "progress"_a = nb::none(), "warn"_a = nb::none(),
-        "headers"_a = std::vector<std::string>(), "memory"_a = 0);
+        "headers"_a = std::vector<std::string>(), "memory"_a = 0, "stage"_a = nb::none());
   m.def("without_secrets", [](const nb::bytes& uri) {
     const std::string text = without_secrets({uri.c_str(), uri.size()});
     return nb::bytes(text.data(), text.size());

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 __all__ = ["CacheHits", "CacheStats", "ChunkStats", "Counts", "EpochStats", "ErrorRecord", "LoaderStats", "MemoryStats",
-           "QueueStats", "RankStats", "ShuffleStats", "StageStats", "Stages", "TierHits", "TierState", "TierStats",
+           "QueueStats", "RankStats", "ShuffleStats", "StageStats", "Stages", "StagingStats", "TierHits", "TierState", "TierStats",
            "TuningStats"]
 
 
@@ -236,6 +236,23 @@ class EpochStats(Counts):
     """The lookups in the cache."""
 
 
+class StagingStats(TypedDict):
+    """The numbers of a folder that data are staged to, in this process."""
+
+    copied_bytes: int
+    """The bytes that were read from the source in the background."""
+    read_through_bytes: int
+    """The bytes that were read from the source because a batch needed them before they were copied."""
+    kept_bytes: int
+    """Of these, the bytes that the folder has now."""
+    served_bytes: int
+    """The bytes that came from the folder."""
+    objects_whole: int
+    """The files that are whole in the folder."""
+    error: str
+    """The first failure of the copying, for example a full disk; empty if there was none."""
+
+
 class LoaderStats(Counts):
     """The statistics of a loader since it was made: totals, and the same by epoch."""
 
@@ -266,3 +283,5 @@ class LoaderStats(Counts):
     """The windows over time that are not samples because they have a gap (see ``gaps=`` of Zarr)."""
     rank: RankStats
     """The part of a parallel job that this process is."""
+    staging: StagingStats | None
+    """The folder of ``stage=``; None without it."""

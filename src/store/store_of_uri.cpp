@@ -56,6 +56,11 @@ const StoreKindScope*& added_kinds() {
   return innermost;
 }
 
+const StoreWrapScope*& wraps() {
+  thread_local const StoreWrapScope* innermost = nullptr;
+  return innermost;
+}
+
 std::span<const StoreKind> store_kinds() {
   static const std::vector<StoreKind> kinds = {{{"http", "https"}, http_store_for}};
   return kinds;
@@ -82,14 +87,26 @@ bool have_same_kind_of_store(std::string_view uri, std::string_view other) {
   return is_url(uri) == is_url(other) && store_kind_of(uri_scheme(uri)) == store_kind_of(uri_scheme(other));
 }
 
-Result<std::shared_ptr<const Store>> make_store_for(const std::string& uri,
-                                                    const std::vector<std::string>& headers) {
+StoreWrapScope::StoreWrapScope(Wrap wrap) : wrap_(std::move(wrap)), outer_(wraps()) { wraps() = this; }
+
+StoreWrapScope::~StoreWrapScope() { wraps() = outer_; }
+
+static Result<std::shared_ptr<const Store>> make_plain_store_for(const std::string& uri,
+                                                                 const std::vector<std::string>& headers) {
   if (!is_url(uri)) return std::make_shared<FileStore>();
   if (const StoreKind* const kind = store_kind_of(uri_scheme(uri))) return kind->make(uri, headers);
   const std::string scheme = lower_case(uri_scheme(uri));
   const char* advice = scheme == "file" ? "; give the path without it" : "";
   return fail(ErrorCode::kUnsupported, fmt::format("{}:// is nothing this build reads{}", scheme, advice),
               {without_secrets(uri), -1, -1, -1});
+}
+
+Result<std::shared_ptr<const Store>> make_store_for(const std::string& uri,
+                                                    const std::vector<std::string>& headers) {
+  auto store = make_plain_store_for(uri, headers);
+  for (const StoreWrapScope* scope = wraps(); store && scope != nullptr; scope = scope->outer_)
+    store = scope->wrap_(*std::move(store), uri);
+  return store;
 }
 
 }  // namespace penstock

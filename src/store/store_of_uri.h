@@ -48,4 +48,21 @@ class StoreKindScope {
   const StoreKindScope* const outer_;
 };
 
+// Puts another store before each store that make_store_for() makes, for the calling thread and the lifetime of the
+// scope. Sources that are opened within it read through that store, whatever their kind.
+class StoreWrapScope {
+ public:
+  using Wrap = std::function<Result<std::shared_ptr<const Store>>(std::shared_ptr<const Store> store,
+                                                                  const std::string& uri)>;
+  explicit StoreWrapScope(Wrap wrap);
+  StoreWrapScope(const StoreWrapScope&) = delete;
+  ~StoreWrapScope();
+
+ private:
+  friend Result<std::shared_ptr<const Store>> make_store_for(const std::string&, const std::vector<std::string>&);
+
+  const Wrap wrap_;
+  const StoreWrapScope* const outer_;
+};
+
 }  // namespace penstock

@@ -16,6 +16,7 @@ from ..errors import Error, UsageError
 from ..sizes import parse_bytes
 from ..sources import Pairs, Paths, Source, open_source
 from ..sources.labels import sampling_weights
+from ..staging import OpenStage, open_stage
 from ..stats import LoaderStats
 from ..torch_words import checked_loader_keywords
 from ..transforms import Derive, Transform, engine_steps
@@ -115,6 +116,11 @@ class Loader:
             masks and keys keep their types.
         layout: The order of the axes of images: "NCHW", "NHWC", or "channels_last" (for torch: NCHW over NHWC memory).
         kind: The kind of the source, if its path does not tell it: see ``penstock.open_source``.
+        stage: A local folder, for example on the disk of a compute node. The data are copied there in the background,
+            and read from there as far as they are copied. What a batch needs before comes from the source and is kept,
+            so that each byte is read from the source once. All processes of a machine share the copy, and the next run
+            continues it. Batches do not depend on it. ``penstock.stage`` copies before training, and
+            ``stats()["staging"]`` tells how far it is.
 
     Raises:
         TypeError: An argument has the wrong type, or there is no such keyword.
@@ -145,14 +151,20 @@ class Loader:
                  collate: Collate = "stack", pad_value: float = 0,
                  bucket_by: str | Sequence[int] | None = None,
                  output: Output | None = None, device: str = "cpu", dtype: str | None = None,
-                 layout: Layout = "NCHW", kind: str | None = None) -> None:
+                 layout: Layout = "NCHW", kind: str | None = None,
+                 stage: str | os.PathLike[str] | None = None) -> None:
         # Errors that need no data come before anything is read.
         checked_device(device)
         options = _core.LoaderOptions()
         options.collate = checked_collate(collate)
         budget = 0 if memory is None else parse_bytes(memory)
         # The keyword is left out if it is not needed, because the source shows how it was made.
-        self.source = open_source(source, kind, memory=memory) if budget else open_source(source, kind)
+        self._stage = self._open_stage(source, stage, budget)
+        # Pieces on their way are memory of the loader, too.
+        budget -= budget // 8 if self._stage is not None else 0
+        self.source = open_source(source, kind, **{keyword: value for keyword, value in
+                                                   (("memory", memory if budget else None), ("stage", stage))
+                                                   if value is not None})
         self._output = choose_output(output)
         self._ranks_are_given = rank is not None or world_size is not None
         self._ranks = choose_ranks(rank, world_size)
@@ -195,6 +207,8 @@ class Loader:
             except BaseException:
                 self._close_own_cache()
                 raise
+        if self._stage is not None:
+            self._stage.enter()
         self.batch_size = options.batch_size
         self.drop_last = options.drop_last
         self._names = self._core.field_names()
@@ -351,6 +365,14 @@ class Loader:
 
     # -- statistics and the end -----------------------------------------------------------------
 
+    @staticmethod
+    def _open_stage(source: Any, stage: Any, budget: int) -> OpenStage | None:
+        if stage is None:
+            return source._stage if isinstance(source, Source) else None
+        if isinstance(source, Source):
+            raise UsageError("the source is open already; give stage= to the function that opens it", code="invalid_argument")
+        return open_stage(stage, min(budget // 8, 64 << 20))
+
     def stats(self) -> LoaderStats:
         """Returns the statistics of the loader: counts, errors, time and bytes by stage, waits and memory.
 
@@ -365,6 +387,7 @@ class Loader:
         self._check_process()
         stats = self._core.stats()
         stats["windows_left_out"] = self.source._handle.windows_left_out()
+        stats["staging"] = None if self._stage is None else self._stage.stats()
         stats["rank"] = {"rank": self._ranks.rank, "world_size": self._ranks.world_size,
                          "local_ranks": self._ranks.local_ranks, "found_by": self._ranks.found_by}
         return cast(LoaderStats, stats)
@@ -372,6 +395,9 @@ class Loader:
     def close(self) -> None:
         """Ends the worker threads. Batches that were delivered remain valid."""
         if self._process == os.getpid():
+            if self._stage is not None and not self._closed:
+                self._stage.stats()
+                self._stage.leave()
             self._closed = True
             self._core.close()
             self._log_warnings()

@@ -13,7 +13,8 @@ from .source import Source
 
 
 @recorded
-def ImageFolder(path: Paths, masks: Path | None = None, *, keep_index: bool = True) -> Source:
+def ImageFolder(path: Paths, masks: Path | None = None, *, keep_index: bool = True,
+                stage: Path | None = None) -> Source:
     """Opens the images below a folder, or those that match a pattern.
 
     The ending of a file's name says whether it is an image: JPEG, PNG, WebP, TIFF, BMP, GIF and PNM are read. Hidden
@@ -26,6 +27,7 @@ def ImageFolder(path: Paths, masks: Path | None = None, *, keep_index: bool = Tr
         masks: A folder that holds a mask for each image under the same name (its ending may differ). It adds the field
             ``mask``.
         keep_index: Whether the list of files is stored, so that the next run opens the folder faster.
+        stage: A local folder that receives a copy of the data while they are read, as for ``Loader``.
 
     Returns:
         The source, with the fields ``image``, ``label`` (if there are classes) and ``mask`` (if `masks` is given).
@@ -36,11 +38,11 @@ def ImageFolder(path: Paths, masks: Path | None = None, *, keep_index: bool = Tr
     Example:
         >>> ps.Loader(ps.ImageFolder("data/images", masks="data/masks"), batch_size=16)
     """
-    return open_files(path, kind="images", masks=masks, keep_index=keep_index)
+    return open_files(path, kind="images", masks=masks, keep_index=keep_index, stage=stage)
 
 
 @recorded
-def Files(files: Sequence[Path] | Pairs) -> Source:
+def Files(files: Sequence[Path] | Pairs, *, stage: Path | None = None) -> Source:
     """Opens images or .npy files that you list, with or without labels.
 
     For more columns than a label, or for labels with fractions, write a table and open it by ``Manifest``.
@@ -49,6 +51,7 @@ def Files(files: Sequence[Path] | Pairs) -> Source:
         files: Paths, or (path, label) pairs. Labels are whole numbers, or names of classes, which are sorted and
             numbered from 0 (see ``source.classes``). Relative paths start from the working folder. The key of a sample
             is its path as given.
+        stage: A local folder that receives a copy of the data while they are read, as for ``Loader``.
 
     Returns:
         The source, with the fields ``image`` (or ``array``) and ``label`` (if labels are given).
@@ -64,11 +67,11 @@ def Files(files: Sequence[Path] | Pairs) -> Source:
     if isinstance(files, (str, os.PathLike, Mapping)) or not hasattr(files, "__iter__"):
         raise TypeError(f"Files({shown(files)}): wants a list of paths, or of (path, label) pairs")
     listed: list[Any] = list(files)
-    return open_pairs(listed) if are_pairs(listed) else open_files(listed)
+    return open_pairs(listed, stage=stage) if are_pairs(listed) else open_files(listed, stage=stage)
 
 
 @recorded
-def Npy(path: Paths, *, keep_index: bool = True, headers: Headers = None) -> Source:
+def Npy(path: Paths, *, keep_index: bool = True, headers: Headers = None, stage: Path | None = None) -> Source:
     """Opens .npy files.
 
     Args:
@@ -76,6 +79,7 @@ def Npy(path: Paths, *, keep_index: bool = True, headers: Headers = None) -> Sou
             a list of one file), each file is a sample.
         keep_index: Whether the list of files is stored, so that the next run opens the folder faster.
         headers: Headers of the requests to the server of a URL, as for ``Tar``.
+        stage: A local folder that receives a copy of the data while they are read, as for ``Loader``.
 
     Returns:
         The source, with the field ``array``.
@@ -87,4 +91,4 @@ def Npy(path: Paths, *, keep_index: bool = True, headers: Headers = None) -> Sou
     Example:
         >>> ps.Loader(ps.Npy("frames/*.npy"), batch_size=32)
     """
-    return open_files(path, kind="npy", keep_index=keep_index, headers=headers)
+    return open_files(path, kind="npy", keep_index=keep_index, headers=headers, stage=stage)

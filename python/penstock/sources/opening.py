@@ -14,6 +14,7 @@ from ..arguments import flag, shown, text, text_mapping, whole_number
 from ..arguments import path as path_argument
 from ..http import header_lines, without_secrets
 from ..sizes import parse_bytes
+from ..staging import OpenStage, open_stage
 from .recipe import recorded
 from .source import Source
 
@@ -31,7 +32,7 @@ _QUIET_SECONDS = 1.0  # work that takes longer shows its progress
 
 @recorded
 def open_source(source: Paths | Pairs | Source, kind: str | None = None, *, headers: Headers = None,
-                memory: Memory = None) -> Source:
+                memory: Memory = None, stage: Path | None = None) -> Source:
     """Opens a source of any kind. The path tells the kind.
 
     Args:
@@ -41,6 +42,7 @@ def open_source(source: Paths | Pairs | Source, kind: str | None = None, *, head
             "manifest" or "zarr".
         headers: Headers of the requests to the server of a URL, as for ``Tar``.
         memory: The memory that opening may take, as for ``Tar``.
+        stage: A local folder that receives a copy of the data while they are read, as for ``Loader``.
 
     Returns:
         The source.
@@ -56,16 +58,18 @@ def open_source(source: Paths | Pairs | Source, kind: str | None = None, *, head
     if isinstance(source, Source):
         return source
     if isinstance(source, (list, tuple)) and are_pairs(source):
-        return open_pairs(source)
-    return open_files(source, kind="" if kind is None else kind, headers=headers, memory=memory)
+        return open_pairs(source, stage=stage)
+    return open_files(source, kind="" if kind is None else kind, headers=headers, memory=memory, stage=stage)
 
 
 def open_files(path: Any, *, kind: str = "", masks: Path | None = None, root: Path | None = None,
                columns: Mapping[str, str] | None = None, kinds: Mapping[str, str] | None = None, delimiter: str = "",
                verify: bool = True, keep_index: bool = True, labels: list[int] | None = None,
-               classes: Sequence[str] = (), headers: Headers = None, memory: Memory = None) -> Source:
+               classes: Sequence[str] = (), headers: Headers = None, memory: Memory = None,
+               stage: Path | None = None) -> Source:
     """Opens one path or a list of paths by the engine, with checked arguments."""
     paths = _path_list(path)
+    through = open_stage(stage)
     name = os.fsdecode(paths[0]) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     with Progress(lambda files: f"looking through {without_secrets(name)}: {files:,} so far") as progress:
         handle = _core.open_source([os.fsencode(one) for one in paths], is_list=isinstance(path, (list, tuple)),
@@ -74,8 +78,9 @@ def open_files(path: Any, *, kind: str = "", masks: Path | None = None, root: Pa
                                    field_kinds=text_mapping("kinds", kinds), delimiter=delimiter,
                                    verify=flag("verify", verify), keep_index=flag("keep_index", keep_index),
                                    labels=labels, classes=list(classes), progress=progress, warn=log.warning,
-                                   headers=header_lines(headers), memory=memory_bytes(memory))
-    return opened(handle, progress.began)
+                                   headers=header_lines(headers), memory=memory_bytes(memory),
+                                   stage=None if through is None else through.handle)
+    return opened(handle, progress.began, through)
 
 
 class Progress:
@@ -100,10 +105,12 @@ class Progress:
             print(file=sys.stderr)
 
 
-def opened(handle: _core.SourceHandle, began: float) -> Source:
+def opened(handle: _core.SourceHandle, began: float, stage: OpenStage | None = None) -> Source:
     """Wraps a source that the engine has opened since the moment `began`, and logs how long that took."""
     log.info("opened %s: %s, %d samples in %.2f s", handle.uri(), handle.kind(), len(handle), time.monotonic() - began)
-    return Source(handle)
+    source = Source(handle)
+    source._stage = stage  # so that what is opened to the same folder shares it
+    return source
 
 
 def memory_bytes(memory: Memory) -> int:
@@ -119,7 +126,7 @@ def are_pairs(files: Sequence[Any]) -> bool:
     return any(found)
 
 
-def open_pairs(pairs: Sequence[Any]) -> Source:
+def open_pairs(pairs: Sequence[Any], *, stage: Path | None = None) -> Source:
     """Opens files with their labels: whole numbers, or names of classes, which are numbered in sorted order."""
     for pair in pairs:
         if len(pair) != 2 or not isinstance(pair[0], (str, os.PathLike)):
@@ -128,14 +135,15 @@ def open_pairs(pairs: Sequence[Any]) -> Source:
     if all(isinstance(label, str) for label in labels):
         classes = sorted(set(labels))
         number_of = {name: number for number, name in enumerate(classes)}
-        return open_files([path for path, _ in pairs], labels=[number_of[label] for label in labels], classes=classes)
+        return open_files([path for path, _ in pairs], labels=[number_of[label] for label in labels], classes=classes,
+                          stage=stage)
     numbers = []
     for path, label in pairs:
         if isinstance(label, str) or not hasattr(label, "__index__"):
             raise TypeError(f"the label {shown(label)} of {shown(os.fspath(path))}: labels are all whole numbers or "
                             "all names of classes; other values go into a table (penstock.Manifest)")
         numbers.append(whole_number("label", label))
-    return open_files([path for path, _ in pairs], labels=numbers)
+    return open_files([path for path, _ in pairs], labels=numbers, stage=stage)
 
 
 def _path_list(path: Any) -> list[str]:

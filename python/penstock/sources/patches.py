@@ -9,6 +9,7 @@ from typing import Any, Literal
 from .. import _core
 from ..arguments import number
 from ..http import header_lines
+from ..staging import open_stage
 from .array_arguments import array_names, integer, missing_chunks, missing_values
 from .opening import Headers, Memory, Path, Progress, memory_bytes, opened
 from .recipe import recorded
@@ -24,7 +25,7 @@ def Patches(volumes: Path | Sequence[Path], size: Sequence[int], per_epoch: int 
             weights: Literal["volume", "equal"] | Sequence[float] = "volume",
             class_weights: Mapping[int, float] | None = None, decode_cf: bool = True, nan: str | float = "keep",
             axes: str | Mapping[str, int | None] | None = None, missing: Literal["fill", "error"] | None = None,
-            headers: Headers = None, memory: Memory = None) -> Source:
+            headers: Headers = None, memory: Memory = None, stage: Path | None = None) -> Source:
     """Opens volumes whose patches are the samples.
 
     With `per_epoch`, an epoch has that many random patches, and every position where a patch fits is equally likely.
@@ -62,6 +63,7 @@ def Patches(volumes: Path | Sequence[Path], size: Sequence[int], per_epoch: int 
         headers: Headers of the requests to the server that the URL of a volume names, as in ``Zarr``.
         memory: The memory that reading labels and masks may take, half of it for their index, for example "1GiB". The
             default is a quarter of the free memory.
+        stage: A local folder that receives a copy of the data while they are read, as for ``Loader``.
 
     Returns:
         The source, with the fields ``image``, ``label`` (if `labels` is given), ``position`` and ``volume``.
@@ -82,6 +84,7 @@ def Patches(volumes: Path | Sequence[Path], size: Sequence[int], per_epoch: int 
     if per_epoch is not None and not any(overlaps):
         overlaps = []
     names, label_names, mask_names = array_names(volumes), array_names(labels), array_names(mask)
+    through = open_stage(stage)
     with Progress(lambda chunks: f"looking through labels: {chunks:,} chunks so far") as progress:
         handle = _core.open_patches([os.fsencode(name) for name in names], size=extents, per_epoch=per_epoch or 0,
                                     overlap=overlaps, labels=[os.fsencode(name) for name in label_names],
@@ -90,8 +93,9 @@ def Patches(volumes: Path | Sequence[Path], size: Sequence[int], per_epoch: int 
                                     weights=_volume_weights(weights, len(names)),
                                     class_weights=_class_weights(class_weights), decode_cf=bool(decode_cf),
                                     nan=missing_values(nan), axes=_page_axes(axes), missing=missing_chunks(missing),
-                                    progress=progress, headers=header_lines(headers), memory=memory_bytes(memory))
-    return opened(handle, progress.began)
+                                    progress=progress, headers=header_lines(headers), memory=memory_bytes(memory),
+                                    stage=None if through is None else through.handle)
+    return opened(handle, progress.began, through)
 
 
 def _overlaps(overlap: Any, size: list[int]) -> list[int]:

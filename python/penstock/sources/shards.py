@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .opening import Headers, Memory, Paths, open_files
+from .opening import Headers, Memory, Path, Paths, open_files
 from .recipe import recorded
 from .source import Source
 
 
 @recorded
 def Tar(path: Paths, *, kinds: Mapping[str, str] | None = None, keep_index: bool = True,
-        headers: Headers = None, memory: Memory = None) -> Source:
+        headers: Headers = None, memory: Memory = None, stage: Path | None = None) -> Source:
     """Opens tar shards that follow the WebDataset convention.
 
     Files whose names agree up to the first dot are one sample. The rest of the name is the field: ``jpg``, ``cls``,
@@ -28,6 +28,7 @@ def Tar(path: Paths, *, kinds: Mapping[str, str] | None = None, keep_index: bool
         headers: ``{"Authorization": "Bearer ..."}`` goes with each request to the server of a URL, and to no other.
         memory: The memory that opening may take while it works, for example "1GiB". The default is a quarter of the
             free memory. The index that remains takes about 60 bytes per sample in addition.
+        stage: A local folder that receives a copy of the data while they are read, as for ``Loader``.
 
     Returns:
         The source. Its fields are the endings of the names of files.
@@ -39,12 +40,14 @@ def Tar(path: Paths, *, kinds: Mapping[str, str] | None = None, keep_index: bool
     Example:
         >>> source = ps.Tar("shards/train-{0000..0146}.tar").rename({"jpg": "image", "cls": "label"})
     """
-    return open_files(path, kind="tar", kinds=kinds, keep_index=keep_index, headers=headers, memory=memory)
+    return open_files(path, kind="tar", kinds=kinds, keep_index=keep_index, headers=headers, memory=memory,
+                      stage=stage)
 
 
 @recorded
 def TFRecord(path: Paths, *, kinds: Mapping[str, str] | None = None, verify: bool = True,
-             keep_index: bool = True, headers: Headers = None, memory: Memory = None) -> Source:
+             keep_index: bool = True, headers: Headers = None, memory: Memory = None,
+             stage: Path | None = None) -> Source:
     """Opens TFRecord shards of tf.train.Example or SequenceExample. Each feature is a field.
 
     Args:
@@ -55,6 +58,7 @@ def TFRecord(path: Paths, *, kinds: Mapping[str, str] | None = None, verify: boo
         keep_index: Whether the index of the shards is stored, so that the next run opens them faster.
         headers: Headers of the requests to the server of a URL, as for ``Tar``.
         memory: The memory that opening may take, as for ``Tar``.
+        stage: A local folder that receives a copy of the data while they are read, as for ``Loader``.
 
     Returns:
         The source. Its fields are the features.
@@ -67,4 +71,4 @@ def TFRecord(path: Paths, *, kinds: Mapping[str, str] | None = None, verify: boo
         >>> source = ps.TFRecord("train-*.tfrecord", kinds={"embedding": "float32[512]"})
     """
     return open_files(path, kind="tfrecord", kinds=kinds, verify=verify, keep_index=keep_index, headers=headers,
-                      memory=memory)
+                      memory=memory, stage=stage)

@@ -10,6 +10,7 @@ from .. import _core
 from ..arguments import checked_keywords, shown, text, whole_number
 from ..errors import UsageError
 from ..http import without_secrets
+from ..staging import OpenStage
 from .indices import chosen_indices
 from .labels import class_of_each, field_values, label_field
 from .recipe import Recipe, recorded, remake
@@ -42,6 +43,7 @@ class Source:
         self._recipe: Recipe | None = None
         self._reader: SampleReader | None = None
         self._targets: list[int] | None = None
+        self._stage: OpenStage | None = None
 
     def __len__(self) -> int:
         """Returns the number of samples."""
