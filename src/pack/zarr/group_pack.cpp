@@ -14,6 +14,7 @@
 #include "pack/zarr/run_tasks.h"
 #include "pack/zarr/shard_check.h"
 #include "pack/zarr/shard_writer.h"
+#include "source/array_box.h"
 #include "source/source_storage.h"
 
 namespace penstock {
@@ -147,20 +148,31 @@ class GroupPack {
     // Half of the budget is for the block, unless one thread takes more than the other half.
     const std::uint64_t for_threads = std::min(budget - slab - indexes, std::max(budget / 2, encode + read));
     threads_ = static_cast<unsigned>(std::clamp<std::uint64_t>(for_threads / (encode + read), 1, report_.threads));
+    const std::uint64_t left = budget - slab - indexes - encode * threads_;
     // A distant store answers many requests at a time, so more threads wait for it than there are cores.
     const std::uint64_t wanted = std::min<std::uint64_t>(source_->storage().reads_ahead(), kMaxDistantReaders);
-    readers_ = std::max(threads_, static_cast<unsigned>(std::min(wanted, budget / 4 / read)));
-    std::uint64_t reading = std::min(read * readers_, budget - slab - indexes - encode * threads_);
-    if (!group_.is_chunked()) reading = std::max(reading, std::min(budget / 4, budget - slab - indexes - encode * threads_));
+    readers_ = std::max(threads_, static_cast<unsigned>(std::min(wanted, std::min(budget / 4, left) / read)));
+    std::uint64_t reading = read * readers_;
+    if (!group_.is_chunked()) reading = std::max(reading, std::min(budget / 4, left));
     const std::uint64_t rest = budget - indexes - encode * threads_ - reading;
-    const std::uint64_t shard = static_cast<std::uint64_t>(group_.shard_samples) * group_.sample_bytes;
-    shards_per_pass_ = std::max<std::uint64_t>(std::min(rest / shard, group_.shards), 1);
-    slabs_per_pass_ = rest / slab;
+    slabs_per_pass_ = std::clamp<std::uint64_t>(rest / slab, 1, most_slabs());
+    const auto length = static_cast<std::uint64_t>(group_.shard_samples / group_.slab_samples);
+    shards_per_pass_ = std::clamp<std::uint64_t>(slabs_per_pass_ / length, 1, group_.shards);
+    const std::uint64_t shard = length * slab;
     block_bytes_ = std::min(shards_per_pass_ * shard, slabs_per_pass_ * slab);
     block_.emplace(ledger_, block_bytes_ + indexes + encode * threads_);
     if (!block_->is_granted(block_bytes_ + indexes + encode * threads_))
       return fail(ErrorCode::kNoMemory, "the memory of the pack is used up", {root_, -1, -1, -1});
     return open_reader(reading);
+  }
+
+  // The boxes of the samples of a pass are listed in the part of the budget that is left for lists.
+  std::uint64_t most_slabs() const {
+    if (!group_.is_chunked()) return UINT64_MAX;
+    std::vector<ArrayBox> boxes;
+    for (const std::size_t field : group_.source_fields) source_->boxes(0, field, boxes);
+    const std::uint64_t samples = ledger_.budget() / 64 / (sizeof(ArrayBox) * boxes.size());
+    return std::max<std::uint64_t>(samples / static_cast<std::uint64_t>(group_.slab_samples), 1);
   }
 
   Status open_reader(std::uint64_t bytes) {
