@@ -352,6 +352,68 @@ def test_killed_packs_resume_to_the_same_bytes(tmp_path, rounds):
     assert digest(target) == expected and killed > 0
 
 
+def test_a_full_disk_is_an_error_and_packing_goes_on_with_more_space(tmp_path):
+    values = values_of("float32", (64, 100, 100))  # 2.5 MB that hardly compress
+    write_store(tmp_path / "a.zarr", {"x": values}, {"x": (16, 100, 100)})
+    source, disk = ps.Zarr(tmp_path / "a.zarr"), tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(disk)], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip("mounting a small file system needs root")
+    try:
+        with pytest.raises(ps.Error, match="[Nn]o space left") as caught:
+            pack(source, disk / "b.zarr", shard_size=8 * 40000)
+        assert "b.zarr" in caught.value.uri
+        assert not (disk / "b.zarr" / "zarr.json").exists() and not list(disk.rglob("*.tmp"))
+        subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+        assert pack(source, disk / "b.zarr", shard_size=8 * 40000).shards_skipped > 0
+        assert_same(zarr.open_group(str(disk / "b.zarr"), mode="r")["x"][...], values)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_distant_source_is_packed(tmp_path):
+    from http_faults import serve
+    values = values_of("float32", (40, 20, 30))
+    write_store(tmp_path / "a.zarr", {"x": values}, {"x": (10, 10, 30)}, {"x": ["time", "lat", "lon"]})
+    zarr.consolidate_metadata(str(tmp_path / "a.zarr"))
+    with serve(tmp_path) as server:
+        pack(ps.Zarr(f"{server.url}/a.zarr", sample_dim="time"), tmp_path / "b.zarr", memory="256MiB")
+    assert_same(zarr.open_group(str(tmp_path / "b.zarr"), mode="r")["x"][...], values)
+
+
+def test_verify_finds_a_damaged_chunk(tmp_path):
+    write_store(tmp_path / "a.zarr", {"x": values_of("float32", (40, 100))}, {"x": (5, 100)})
+    pack(ps.Zarr(tmp_path / "a.zarr"), tmp_path / "b.zarr", chunks=[4, 100])
+    shard = tmp_path / "b.zarr" / "x" / "c" / "0" / "0"
+    content = bytearray(shard.read_bytes())
+    content[1000] ^= 1
+    shard.write_bytes(content)
+    with pytest.raises(ps.Error, match="crc32c"):
+        epoch(ps.Zarr(tmp_path / "b.zarr"), fields=["x"])
+
+
+def test_a_shuffled_pack_keeps_times_with_their_samples(tmp_path):
+    xarray = pytest.importorskip("xarray")
+    values = values_of("float32", (50, 4))
+    data = xarray.Dataset({"x": (("time", "k"), values)}, {"time": np.arange(50)})
+    data.to_zarr(tmp_path / "a.zarr", encoding={"x": {"chunks": (10, 4)}})
+    pack(ps.Zarr(tmp_path / "a.zarr", sample_dim="time"), tmp_path / "b.zarr", shuffle_seed=3)
+    got = xarray.open_zarr(tmp_path / "b.zarr").load()
+    assert list(got["time"].values) != list(range(50)) and sorted(got["time"].values) == list(range(50))
+    np.testing.assert_array_equal(got["x"], values[got["time"].values])
+
+
+def test_transforms_run_before_and_random_ones_are_refused(tmp_path, classes):
+    pack(classes, tmp_path / "b.zarr", transform=[ps.Resize((30, 40))])
+    (images, _) = epoch(ps.open_source(classes), batch_size=4, layout="NHWC", transform=[ps.Resize((30, 40))])
+    assert_same(zarr.open_group(str(tmp_path / "b.zarr"), mode="r")["image"][...], images)
+    with pytest.raises(ps.Error, match="other options"):
+        pack(classes, tmp_path / "b.zarr", transform=[ps.Resize((30, 40), "bicubic")])
+    with pytest.raises((ps.Error, ValueError), match="random"):
+        pack(classes, tmp_path / "c.zarr", transform=[ps.RandomCrop(20)])
+
+
 def test_peak_memory_stays_under_the_budget(tmp_path):
     values = values_of("float32", (240, 256, 256))  # 63 MB
     write_store(tmp_path / "a.zarr", {"x": values}, {"x": (240, 32, 64)}, {"x": ["time", "lat", "lon"]})
