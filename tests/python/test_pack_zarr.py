@@ -265,7 +265,7 @@ def test_a_damaged_shard_is_noticed_and_written_anew(tmp_path, damage):
     shard.unlink() if damage == "remove" else shard.write_bytes(content)
     report = pack(source, target, **options)
     assert digest(target) == expected
-    assert report.shards == 1 and report.shards_skipped == 4
+    assert report.shards == 1 and report.shards_skipped == 3
 
 
 def test_another_pack_in_the_destination_is_refused(tmp_path):
@@ -283,7 +283,7 @@ def test_wrong_options_name_the_right_ones(tmp_path):
     write_store(tmp_path / "a.zarr", {"x": values_of("float32", (40, 100))}, {"x": (5, 100)}, {"x": ["time", "lat"]})
     source = ps.Zarr(tmp_path / "a.zarr", sample_dim="time")
     for options, message in [({"chunks": {"lta": 5}}, 'did you mean "lat"'), ({"level": 23}, "level"),
-                             ({"part": (3, 3)}, "at most 2|0 to 2|count from 0"), ({"shard_size": 0}, "size"),
+                             ({"part": (3, 3)}, "too large"), ({"shard_size": 0}, "size"),
                              ({"fields": ["y"]}, "no field"), ({"memory": 1 << 20}, "at least .* MiB")]:
         with pytest.raises((ps.Error, ValueError), match=message):
             pack(source, tmp_path / "b.zarr", **options)
