@@ -1,10 +1,10 @@
 // penstock pack: writes a source into a few large files that any tool reads.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "checks.h"
 #include "command.h"
@@ -46,37 +46,40 @@ struct Options {
   bool finish = false, json = false;
 };
 
-std::optional<std::uint32_t> parse_number(std::string_view text) {
+// Returns -1 if the text is no number of at most 32 bits.
+std::int64_t parse_number(std::string_view text) {
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return error == std::errc{} && end == text.data() + text.size() ? std::int64_t{number} : -1;
 }
 
-// "3/16"
+// The two numbers of "3/16", or of "224x320".
+std::pair<std::int64_t, std::int64_t> parse_pair(std::string_view text, char separator) {
+  const auto at = text.find(separator);
+  if (at == std::string_view::npos) return {parse_number(text), -1};
+  return {parse_number(text.substr(0, at)), parse_number(text.substr(at + 1))};
+}
+
 Status set_part(const std::string& text, PackOptions& options) {
   if (text.empty()) return {};
-  const auto slash = text.find('/');
-  const auto part = parse_number(std::string_view(text).substr(0, slash));
-  const auto parts = slash == std::string::npos ? std::nullopt : parse_number(std::string_view(text).substr(slash + 1));
-  if (!part || !parts || *part >= *parts)
+  const auto [part, parts] = parse_pair(text, '/');
+  if (part < 0 || part >= parts)
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("--part {}: wants I/N, such as 0/16, and I counts from 0", text));
-  options.part = *part;
-  options.parts = *parts;
+  options.part = static_cast<std::uint32_t>(part);
+  options.parts = static_cast<std::uint32_t>(parts);
   return {};
 }
 
-// "256" or "224x320", height first
+// "256" or "224x320", height first.
 Result<Resize> parse_resize(const std::string& text) {
-  const auto times = text.find('x');
-  const auto height = parse_number(std::string_view(text).substr(0, times));
-  const auto width = times == std::string::npos ? std::optional<std::uint32_t>(0)
-                                                : parse_number(std::string_view(text).substr(times + 1));
-  if (!height || !width || *height == 0 || *height > 65'500 || *width > 65'500 || (times != std::string::npos && *width == 0))
+  constexpr std::int64_t kMaxSide = 65'500;
+  const auto [height, width] = parse_pair(text, 'x');
+  const bool is_one_number = !text.contains('x');
+  if (height < 1 || height > kMaxSide || width > kMaxSide || (!is_one_number && width < 1))
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("--resize {}: wants a size such as 256 for the shorter side, or 224x320 (height x width)", text));
-  return Resize{static_cast<int>(*height), static_cast<int>(*width)};
+  return Resize{static_cast<int>(height), is_one_number ? 0 : static_cast<int>(width)};
 }
 
 // "time=1,lat=181", or "1,181,360": one per axis
@@ -190,7 +193,6 @@ Command add_pack(CLI::App& app) {
   // The positional arguments are those of a source, and the last of them is the destination.
   command->get_option("STORE")->description("The last one is the folder to write (a path, or a URL of a store that can write); "
                                             "before it, more Zarr stores");
-  command->usage("penstock pack URI [STORE ...] DESTINATION [OPTIONS]");
   command->add_option("--format", options->format, "tar, tfrecord, npy or zarr")
       ->type_name("NAME")
       ->check(one_of({"tar", "tfrecord", "npy", "zarr"}))

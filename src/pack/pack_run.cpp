@@ -15,7 +15,7 @@
 #include "base/guarded.h"
 #include "pack/prepared_memory.h"
 #include "pack/sample_values.h"
-#include "pack/tar_names.h"
+#include "pack/formats/tar_names.h"
 #include "penstock/interruption.h"
 #include "source/source_storage.h"
 #include "statistics/source_reads.h"
@@ -24,7 +24,9 @@ namespace penstock {
 namespace {
 
 constexpr auto kPackProgressEvery = std::chrono::milliseconds(100);
-constexpr std::uint64_t kMaxQueueBytes = 256 << 20;
+// The queue only evens out differences of speed. Memory that is used again and again costs less than more of it.
+constexpr std::uint64_t kUsualQueueBytes = 32 << 20;
+constexpr std::uint64_t kQueuedPerThread = 8;  // samples of the average size, where these are large
 constexpr std::size_t kWriters = 2;
 constexpr std::uint64_t kMostAhead = 1 << 16;  // prepared samples that wait, which also take memory besides their bytes
 
@@ -69,7 +71,7 @@ class PackRun {
       : job_(job),
         plans_(plans),
         reads_(reads),
-        memory_(std::min(output_bytes / 2, kMaxQueueBytes), output_bytes - std::min(output_bytes / 2, kMaxQueueBytes)),
+        memory_(queue_bytes(job, output_bytes), output_bytes - queue_bytes(job, output_bytes)),
         names_(job, begins_),
         manifest_(job.shards.size()),
         running_(job.threads + std::min(kWriters, job.shards.size())) {
@@ -92,6 +94,11 @@ class PackRun {
   std::vector<PackManifest::Shard> take_manifest() { return std::move(manifest_); }
 
  private:
+  static std::uint64_t queue_bytes(const PackJob& job, std::uint64_t output_bytes) {
+    const std::uint64_t average = job.source->storage().stored_bytes / job.source->size() + job.format.overhead_bytes();
+    return std::min(output_bytes / 2, std::max(kUsualQueueBytes, kQueuedPerThread * job.threads * average));
+  }
+
   bool finishes_within(std::chrono::milliseconds patience) PENSTOCK_EXCLUDES(mutex_) {
     const auto deadline = ConditionVariable::Clock::now() + patience;
     const MutexLock lock(mutex_);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pack/packed_fields.h"
-#include "pack/sample_framer.h"
+#include "pack/formats/format_of_pack.h"
 #include "pack/shard_output.h"
 
 namespace penstock {

@@ -9,7 +9,7 @@
 #include "base/text/nearest_name.h"
 #include "decode/npy.h"
 #include "pack/sample_values.h"
-#include "pack/tar_names.h"
+#include "pack/formats/tar_names.h"
 #include "pack/transform_text.h"
 #include "plan/field_plan.h"
 #include "source/array_layout.h"

@@ -8,7 +8,7 @@
 #include "decode/image/image_formats.h"
 #include "decode/jpeg/jpeg_restarts.h"
 #include "pack/image_encoder.h"
-#include "pack/tar_names.h"
+#include "pack/formats/tar_names.h"
 #include "source/array_layout.h"
 #include "store/store.h"
 
@@ -75,13 +75,13 @@ Status SampleValues::visit(std::uint64_t sample, const Take& take) {
   origin_.where = {source_.uri(), -1, -1, -1};
   Status status;
   try {
-    status = visit_index(sample, take);
-    if (status && bytes_) {
+    if (bytes_) {
       status = visit_copied(sample, take);
       bytes_->end_sample();
       scratch_.end_sample();  // before a maker needs memory of the same budget
     }
     if (status) status = visit_made(sample, take);
+    if (status) status = visit_index(sample, take);  // a label comes behind its image
   } catch (const std::bad_alloc&) {
     status = fail(ErrorCode::kNoMemory, "the system has no memory left");
   }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "pack/prepared_sample.h"
-#include "pack/sample_framer.h"
+#include "pack/formats/format_of_pack.h"
 #include "source/packed/pack_manifest.h"
 #include "source/packed/portable_index.h"
 #include "store/store.h"

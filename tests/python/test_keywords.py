@@ -11,7 +11,7 @@ import penstock as ps
 def public_calls():
     for name in ps.__all__:
         made = getattr(ps, name)
-        if callable(made) and not (isinstance(made, type) and issubclass(made, (BaseException, dict, ps.Source, ps.Statistics, ps.FieldStatistics))):
+        if callable(made) and not (isinstance(made, type) and issubclass(made, (BaseException, dict, ps.Source, ps.Statistics, ps.FieldStatistics, ps.PackReport))):
             yield name, made
     for owner in (ps.Source, ps.Loader, ps.Cache):
         for name, method in vars(owner).items():

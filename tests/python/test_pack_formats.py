@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 import penstock as ps
-from packed import assert_same_samples, files_of, members_of
+from packed import assert_same_samples, files_of, members_of, sample
 from pictures import noise, save_jpeg, save_png, smooth
 from records import crc32c, example, masked_crc, npy_bytes, png_bytes, write_tar, write_tfrecord
 
@@ -86,7 +86,7 @@ def test_arrays_become_arrays(tmp_path):
     assert len(files) > 3
     assert np.array_equal(np.concatenate([np.load(file) for file in files]), rows)
     assert_same_samples(tmp_path / "rows.npy", tmp_path / "out")
-    assert [ps.Npy(files[0])[1]["array"].tolist()] == [rows[1].tolist()]
+    assert [sample(ps.Npy(files[0]), 1)["array"].tolist()] == [rows[1].tolist()]
 
 
 def test_images_and_labels_become_arrays(images, tmp_path):
@@ -97,7 +97,7 @@ def test_images_and_labels_become_arrays(images, tmp_path):
     assert np.array_equal(labels, numbers) and labels.dtype == np.int64
     packed = ps.open_source(tmp_path / "out")
     assert packed.classes == ["ant", "bee", "zoo.v2"] and packed.targets == ps.open_source(images).targets
-    assert packed[3]["label"] == ps.open_source(images)[3]["label"]
+    assert sample(packed, 3)["label"] == sample(ps.open_source(images), 3)["label"]
 
 
 def test_numbers_alone_fit_into_npy(images, tmp_path):
@@ -115,7 +115,7 @@ def test_zarr_becomes_tar(tmp_path):
     group.create_array("t2m", shape=values.shape, chunks=(2, 4, 5), dtype="float64",
                        dimension_names=("time", "lat", "lon"))[:] = values
     ps.pack(ps.Zarr(str(tmp_path / "z.zarr"), ["t2m"], "time"), tmp_path / "out")
-    assert [ps.open_source(tmp_path / "out")[i]["t2m"].tolist() for i in range(7)] == values.tolist()
+    assert [sample(ps.open_source(tmp_path / "out"), i)["t2m"].tolist() for i in range(7)] == values.tolist()
 
 
 # -- other people's tools ---------------------------------------------------------------------------
@@ -155,11 +155,11 @@ def test_webdataset_reads_the_tars(images, tmp_path):
     found = list(wds.WebDataset(shards, shardshuffle=False).decode("rgb8"))
     source = ps.open_source(images)
     assert len(found) == len(source)
-    for i, sample in enumerate(found):
-        pixels = sample["jpg"] if "jpg" in sample else sample["png"]
-        assert sample["cls"] == source[i]["label"] and pixels.shape == source[i]["image"].transpose(1, 2, 0).shape
-        if "png" in sample:
-            assert np.array_equal(pixels, source[i]["image"].transpose(1, 2, 0))
+    for i, read in enumerate(found):
+        pixels = read["jpg"] if "jpg" in read else read["png"]
+        assert read["cls"] == sample(source, i)["label"] and pixels.shape == sample(source, i)["image"].transpose(1, 2, 0).shape
+        if "png" in read:
+            assert np.array_equal(pixels, sample(source, i)["image"].transpose(1, 2, 0))
 
 
 def test_the_index_is_optional_for_our_own_reader_too(images, tmp_path):
@@ -199,8 +199,8 @@ def test_tensorflow_reads_the_tfrecords(images, tmp_path):
     source = ps.open_source(images)
     for i, record in enumerate(tf.data.TFRecordDataset(path)):
         found = tf.train.Example.FromString(record.numpy()).features.feature
-        assert found["image/class/label"].int64_list.value[0] == source[i]["label"]
-        assert found["image/class/text"].bytes_list.value[0].decode() == source.classes[source[i]["label"]]
+        assert found["image/class/label"].int64_list.value[0] == sample(source, i)["label"]
+        assert found["image/class/text"].bytes_list.value[0].decode() == source.classes[sample(source, i)["label"]]
         encoded = found["image/encoded"].bytes_list.value[0]
         assert Image.open(io.BytesIO(encoded)).size == (30, 20)
 
@@ -229,7 +229,7 @@ def test_changed_images_are_encoded(images, tmp_path):
     assert len(members) == 24 and all(Image.open(io.BytesIO(data)).size == (15, 10) for data in members)
     ps.pack(images, tmp_path / "small", quality=5)
     assert os.path.getsize(tmp_path / "small/shard-000000.tar") < os.path.getsize(tmp_path / "png/shard-000000.tar") * 2
-    assert ps.open_source(tmp_path / "small")[0]["image"].shape == (3, 20, 30)
+    assert sample(ps.open_source(tmp_path / "small"), 0)["image"].shape == (3, 20, 30)
 
 
 def test_masks_stay_what_they_are(tmp_path):
@@ -237,7 +237,7 @@ def test_masks_stay_what_they_are(tmp_path):
     steps = [ps.Resize((12, 10))]
     ps.pack(source, tmp_path / "out", fields=["png", "seg.png"], transform=steps, encode="png")
     for number in range(20):
-        kept = ps.open_source(tmp_path / "out")[number]["seg.png"]
+        kept = sample(ps.open_source(tmp_path / "out"), number)["seg.png"]
         made = first_batch(ps.open_source(source).subset([number]), transform=steps, fields=["png", "seg.png"])[1][0]
         assert np.array_equal(np.squeeze(kept), np.squeeze(made))
 
@@ -247,14 +247,14 @@ def test_normalized_images_become_arrays(images, tmp_path):
     ps.pack(images, tmp_path / "out", transform=steps)
     packed = ps.open_source(tmp_path / "out")
     assert packed.fields["image"] == "array"
-    assert np.array_equal(packed[5]["image"], first_batch(images, transform=steps)[0][5])
+    assert np.array_equal(sample(packed, 5)["image"], first_batch(images, transform=steps)[0][5])
 
 
 def test_a_map_of_texts_is_packed(tmp_path):
     source = every_kind(tmp_path / "all.tar")
     ps.pack(source, tmp_path / "out", fields=["txt", "cls"],
             transform={"txt": [ps.Map(lambda text: text.upper(), fields=["txt"])]})
-    assert ps.open_source(tmp_path / "out")[3]["txt"] == "TEXT 3 Ä"
+    assert sample(ps.open_source(tmp_path / "out"), 3)["txt"] == "TEXT 3 Ä"
 
 
 def test_restart_markers_change_no_pixel(images, tmp_path):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from packed import assert_same_samples, files_of
+from packed import assert_same_samples, files_of, sample
 from pictures import noise, save_jpeg, save_png, smooth
 from records import write_tar
 
@@ -72,8 +72,8 @@ def test_missing_parts_are_named(images, tmp_path):
 def test_shuffling_is_a_permutation_of_all_samples(images, tmp_path):
     ps.pack(images, tmp_path / "out", shard_size="10KiB", shuffle_seed=1)
     packed, source = ps.open_source(tmp_path / "out"), ps.open_source(images)
-    order = [int(packed[i]["image"].astype(int).sum()) for i in range(40)]
-    straight = [int(source[i]["image"].astype(int).sum()) for i in range(40)]
+    order = [int(sample(packed, i)["image"].astype(int).sum()) for i in range(40)]
+    straight = [int(sample(source, i)["image"].astype(int).sum()) for i in range(40)]
     assert sorted(order) == sorted(straight) and order != straight
 
 
@@ -190,7 +190,7 @@ def test_a_destination_that_cannot_be_written_is_named(images, tmp_path):
         ps.pack(images, "http://127.0.0.1:9/out")
 
 
-def test_a_source_that_changed_meanwhile_is_an_error(images, tmp_path):
+def test_a_source_that_changed_meanwhile_is_an_error(images, tmp_path, monkeypatch):
     source = ps.open_source(images)
     victim = images / "class1" / "001.jpg"
     save_jpeg(victim, smooth(30, 41, seed=99))
@@ -200,7 +200,9 @@ def test_a_source_that_changed_meanwhile_is_an_error(images, tmp_path):
     assert not list((tmp_path / "out").glob("*.tar"))
     ps.pack(images, tmp_path / "out")
     assert_same_samples(images, tmp_path / "out")
-    save_jpeg(images / "class1" / "004.jpg", smooth(60, 41, seed=98))  # another data set than the folder holds
+    # Another data set than the folder holds. The kept index of a folder does not notice files that were written in place.
+    save_jpeg(images / "class1" / "004.jpg", smooth(60, 41, seed=98))
+    monkeypatch.setenv("PENSTOCK_CACHE_DIR", str(tmp_path / "cache"))
     with pytest.raises(ps.UsageError, match="packed from another source or with other options"):
         ps.pack(images, tmp_path / "out")
 
@@ -265,7 +267,7 @@ def test_a_flipped_bit_in_a_header_is_noticed_by_verify(packed):
     read_all(packed)  # the index knows where the members are
     verified = subprocess.run(["penstock", "verify", packed, "--json"], capture_output=True, text=True)
     assert verified.returncode == 1
-    assert any("shard-000001.tar" in error["uri"] for error in json.loads(verified.stdout)["errors"])
+    assert any("shard-000001.tar" in error["file"] for error in json.loads(verified.stdout)["errors"])
 
 
 def test_a_truncated_shard_is_noticed(packed):

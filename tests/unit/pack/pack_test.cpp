@@ -72,7 +72,7 @@ class Packing : public testing::Test {
                                }}};
 };
 
-TEST_F(Packing, makes_shards_with_indexes_and_a_manifest) {
+TEST_F(Packing, makes_shards_with_an_index_each_and_a_manifest) {
   const auto report = pack_all();
   ASSERT_TRUE(report) << report.error().describe();
   const auto files = contents(*memory_);

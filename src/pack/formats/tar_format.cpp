@@ -10,8 +10,8 @@
 #include "base/crc32c.h"
 #include "decode/image/image_formats.h"
 #include "decode/npy.h"
-#include "pack/sample_framer.h"
-#include "pack/tar_names.h"
+#include "pack/formats/format_of_pack.h"
+#include "pack/formats/tar_names.h"
 
 namespace penstock {
 namespace {

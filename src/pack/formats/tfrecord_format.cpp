@@ -7,7 +7,7 @@
 
 #include "base/crc32c.h"
 #include "decode/text.h"
-#include "pack/sample_framer.h"
+#include "pack/formats/format_of_pack.h"
 #include "source/packed/portable_index.h"
 #include "source/records/tfrecord_scan.h"
 

@@ -1,4 +1,4 @@
-#include "pack/tar_names.h"
+#include "pack/formats/tar_names.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/crc32c.h"
 #include "decode/npy.h"
-#include "pack/sample_framer.h"
+#include "pack/formats/format_of_pack.h"
 
 namespace penstock {
 namespace {
