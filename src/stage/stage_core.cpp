@@ -20,7 +20,9 @@ namespace {
 // link, and too few to slow them down.
 constexpr std::size_t kGentleReads = 4;
 constexpr std::uint64_t kGentleBytes = 1 << 20;
-constexpr auto kGentleStart = std::chrono::seconds(1);  // the first batch is about to be read
+// After a source was opened, its first batch is about to be read, and nothing else.
+constexpr auto kQuietStart = std::chrono::milliseconds(500);
+constexpr auto kGentleStart = std::chrono::seconds(2);
 constexpr std::size_t kObjectsAtOnce = 64;
 constexpr std::size_t kMaxOpenObjects = 512, kMaxWholeObjects = 128;  // each holds up to two descriptors
 constexpr std::size_t kFoundAtOnce = 16;
@@ -177,6 +179,18 @@ void StageCore::keep(const ObjectPtr& object, std::uint64_t offset, ConstBytes b
   if (object->is_filled()) finish_later(object);
 }
 
+MemoryBlock StageCore::take_memory(std::uint64_t bytes) {
+  if (!memory_.try_reserve(bytes)) return {};
+  MemoryBlock block = MemoryBlock::allocate(bytes);
+  if (block.size() < bytes) memory_.release(bytes);
+  return block;
+}
+
+void StageCore::free_memory(MemoryBlock block, std::uint64_t bytes) {
+  block = MemoryBlock();
+  memory_.release(bytes);
+}
+
 void StageCore::end_reading(std::uint64_t bytes) {
   read_through_ += bytes;
   if (--reading_ > 0) return;
@@ -186,11 +200,14 @@ void StageCore::end_reading(std::uint64_t bytes) {
 
 // ---- The work of the threads.
 
-void StageCore::copy(std::unique_ptr<ObjectWalk> walk) {
+void StageCore::copy(std::unique_ptr<ObjectWalk> walk, bool comes_before_readers) {
   const MutexLock lock(mutex_);
   if (is_stopping_) return;
   walks_.push_back(std::move(walk));
-  gentle_until_ = Clock::now() + kGentleStart;
+  if (comes_before_readers) {
+    quiet_until_ = Clock::now() + kQuietStart;
+    gentle_until_ = Clock::now() + kGentleStart;
+  }
   changed_.notify_all();
 }
 
@@ -248,7 +265,7 @@ std::uint64_t StageCore::bytes_per_read() const {
 }
 
 bool StageCore::may_read() const {
-  if (active_.empty() && unknown_.empty()) return false;
+  if ((active_.empty() && unknown_.empty()) || Clock::now() < quiet_until_) return false;
   const Store& store = active_.empty() ? *unknown_.front().store : *active_.front()->origin().store;
   const std::size_t ahead = store.reads_ahead();
   const bool is_gentle = reading_ > 0 || Clock::now() < gentle_until_;
@@ -265,10 +282,14 @@ bool StageCore::start_read(MutexLock& lock) {
     const std::vector<ObjectPtr> objects(active_.begin(), active_.end());
     const std::uint64_t most = bytes_per_read();
     for (const ObjectPtr& object : objects) {
-      const std::uint64_t bytes = std::min(most, object->version().size);
-      if (!memory_.try_reserve(bytes)) return false;
       lock.unlock();
       const auto span = object->claim(most);
+      const std::uint64_t bytes = span ? span->size() : 0;
+      if (span && !memory_.try_reserve(bytes)) {
+        object->release(*span);
+        lock.lock();
+        return false;
+      }
       // Without a claim, or with that of a process that has just finished, the object may be whole meanwhile.
       const bool is_whole = object->look_whether_whole();
       if (span && is_whole) object->release(*span);
@@ -295,16 +316,53 @@ bool StageCore::start_read(MutexLock& lock) {
     }
     if (!read->object) look_again_ = Clock::now() + kBetweenLooks;
   }
-  if (!read->object) {
-    if (unknown_.empty()) return false;
-    read->origin = std::move(unknown_.front());
-    unknown_.pop_front();
-  }
+  if (!read->object && !take_unknown(*read)) return false;
   CopyRead* const sent = read.get();
   in_flight_.push_back(std::move(read));
   lock.unlock();
   send(sent);
   lock.lock();
+  return true;
+}
+
+bool StageCore::is_known(const StageOrigin& origin) const {
+  return given_up_.contains(StageManifest::hash_of_key(origin.key)) || objects_.contains(origin.name) ||
+         compared_.contains(hash_text(origin.name, 0));
+}
+
+// The next object that only reading tells more about. A reader may have done that meanwhile, or may be at it.
+bool StageCore::take_unknown(CopyRead& read) {
+  for (std::size_t left = unknown_.size(); left > 0; --left) {
+    StageOrigin origin = std::move(unknown_.front());
+    unknown_.pop_front();
+    if (is_known(origin)) continue;
+    if (unknown_read_.contains(origin.name)) {
+      unknown_.push_back(std::move(origin));
+      continue;
+    }
+    unknown_copied_[origin.name];
+    read.origin = std::move(origin);
+    return true;
+  }
+  return false;
+}
+
+void StageCore::begin_unknown(const std::string& name) {
+  const MutexLock lock(mutex_);
+  ++unknown_read_[name];
+}
+
+void StageCore::end_unknown(const std::string& name) {
+  const MutexLock lock(mutex_);
+  const auto found = unknown_read_.find(name);
+  if (--found->second == 0) unknown_read_.erase(found);
+}
+
+bool StageCore::wait_for_unknown(const std::string& name, std::function<void()> then) {
+  const MutexLock lock(mutex_);
+  const auto found = unknown_copied_.find(name);
+  if (found == unknown_copied_.end()) return false;
+  found->second.push_back(std::move(then));
   return true;
 }
 
@@ -370,7 +428,16 @@ void StageCore::store_answer(CopyRead& read) {
   } else {
     note_failure(answer.error());
   }
-  if (read.object) read.object->release(read.span);
+  if (read.object) {
+    read.object->release(read.span);
+  } else {
+    std::vector<std::function<void()>> waiting;
+    {
+      const MutexLock lock(mutex_);
+      waiting = std::move(unknown_copied_.extract(read.origin.name).mapped());
+    }
+    for (const auto& then : waiting) then();
+  }
   read.memory = MemoryBlock();
   memory_.release(read.reserved);
 }
@@ -402,8 +469,7 @@ void StageCore::take_up(const FoundObject& found) {
   if (!origin) return;
   {
     const MutexLock lock(mutex_);
-    if (given_up_.contains(StageManifest::hash_of_key(origin->key))) return;
-    if (objects_.contains(origin->name) || compared_.contains(hash_text(origin->name, 0))) return;
+    if (is_known(*origin)) return;
   }
   if (found.version) {
     object_for(*origin, *found.version);
@@ -527,8 +593,8 @@ void StageCore::wait_for_change(std::chrono::milliseconds most) const {
   changed_.wait_until(mutex_, Clock::now() + most);
 }
 
-StageStats StageCore::stats() const {
-  StageStats stats{copied_, read_through_, kept_, served_, objects_whole_, ""};
+StagingStats StageCore::stats() const {
+  StagingStats stats{copied_, read_through_, kept_, served_, objects_whole_, ""};
   const MutexLock lock(mutex_);
   if (failure_) stats.error = failure_->describe();
   return stats;
