@@ -22,7 +22,7 @@ from .errors import Error, MemoryBudgetError, NotFoundError, UsageError
 from .field_statistics import FieldStatistics, Statistics, statistics
 from .loader import Loader
 from .sources import Files, ImageFolder, Manifest, Mix, Npy, Patches, Source, Tar, TFRecord, Zarr, open_source
-from .staging import StageReport, stage
+from .staging import stage
 from .stats import LoaderStats
 from .transforms import (
     Cast,
@@ -45,7 +45,7 @@ from .transforms import (
 )
 
 __all__ = ["Loader", "LoaderStats", "Cache", "Source", "ImageFolder", "Files", "Tar", "TFRecord", "Manifest", "Npy",
-           "Zarr", "Patches", "Mix", "open_source", "stage", "StageReport", "statistics", "Statistics", "FieldStatistics", "Error",
+           "Zarr", "Patches", "Mix", "open_source", "stage", "statistics", "Statistics", "FieldStatistics", "Error",
            "UsageError", "NotFoundError", "MemoryBudgetError", "__version__",
            "Cast", "CenterCrop", "ColorJitter", "Decode", "Derive", "Map", "Normalize", "OneHot", "Pad", "RandomCrop",
            "RandomErasing", "RandomFlip3D", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRot90",
