@@ -23,7 +23,7 @@ from .field_statistics import FieldStatistics, Statistics, statistics
 from .loader import Loader
 from .pack import PackReport, finish_pack, pack
 from .sources import Files, ImageFolder, Manifest, Mix, Npy, Patches, Source, Tar, TFRecord, Zarr, open_source
-from .staging import StageReport, stage
+from .staging import stage
 from .stats import LoaderStats
 from .transforms import (
     Cast,
@@ -46,7 +46,7 @@ from .transforms import (
 )
 
 __all__ = ["Loader", "LoaderStats", "Cache", "Source", "ImageFolder", "Files", "Tar", "TFRecord", "Manifest", "Npy",
-           "Zarr", "Patches", "Mix", "open_source", "pack", "finish_pack", "PackReport", "stage", "StageReport",
+           "Zarr", "Patches", "Mix", "open_source", "pack", "finish_pack", "PackReport", "stage",
            "statistics", "Statistics", "FieldStatistics", "Error",
            "UsageError", "NotFoundError", "MemoryBudgetError", "__version__",
            "Cast", "CenterCrop", "ColorJitter", "Decode", "Derive", "Map", "Normalize", "OneHot", "Pad", "RandomCrop",
