@@ -64,8 +64,8 @@ def pack(source: Paths | Pairs | Source, destination: Path, format: str = "tar",
     Args:
         source: Anything that a Loader takes as its source.
         destination: The folder to write. It is made if it does not exist.
-        format: "tar" (WebDataset), "tfrecord" (tf.train.Example), "npy" for arrays and labels of one shape, or "zarr" for
-            a Zarr 3 hierarchy of them.
+        format: "tar" (WebDataset), "tfrecord" (tf.train.Example), "npy" for arrays and labels of one shape, or "zarr"
+            for a Zarr 3 hierarchy of them.
         shard_size: A file ends before it exceeds this size.
         transform: Transforms that draw nothing at random, as for a Loader. Images that they change are encoded as JPEG.
         fields: The names of the fields to pack. By default, all.
