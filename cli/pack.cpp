@@ -89,10 +89,10 @@ Status set_chunks(const std::string& text, PackOptions& options) {
     const std::string_view one = std::string_view(text).substr(begin, comma - begin);
     const auto equals = one.rfind('=');
     const auto extent = parse_number(equals == std::string_view::npos ? one : one.substr(equals + 1));
-    if (!extent || equals == 0)
+    if (extent < 0 || equals == 0)
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("--chunks {}: wants extents such as time=1,lat=181, or one per axis: 1,181,360", text));
-    options.chunks.emplace_back(equals == std::string_view::npos ? std::to_string(axis) : one.substr(0, equals), *extent);
+    options.chunks.emplace_back(equals == std::string_view::npos ? std::to_string(axis) : one.substr(0, equals), extent);
     begin = comma + 1;
   }
   return {};
