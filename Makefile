@@ -111,7 +111,7 @@ lint: $(TEST_BUILD)/.installed $(VENV)/.test-packages
 	@$(VENV)/bin/python -m mypy -p penstock
 
 test-python: lint $(TEST_BUILD)/.installed $(VENV)/.test-packages build/venv-zarr2/.created
-	@$(VENV)/bin/python -m pytest tests/python
+	@$(VENV)/bin/python -m pytest tests/python tests/cluster
 
 # `make test` runs a short form of each of these tests; the environment asks for the long one.
 test-long: $(TEST_BUILD)/.installed $(VENV)/.test-packages build/venv-zarr2/.created

@@ -1,9 +1,10 @@
 """A file server on this machine that answers as slowly as a distant object store: a wait before each answer, and a
-limit of the rate of each connection. GET and HEAD, keep-alive, single ranges, ETag and If-Match.
+limit of the rate of each connection or of all together. GET and HEAD, keep-alive, single ranges, ETag and If-Match.
+The number of bytes of objects that it has sent is at BYTES_SENT.
 
 Runs as a process of its own; started() is for the measured process.
 
-usage: slow_server.py FOLDER   (prints the port)
+usage: slow_server.py FOLDER [LATENCY_S LINK_BYTES_PER_SECOND]   (prints the port)
 """
 import asyncio
 import contextlib
@@ -19,12 +20,31 @@ BYTES_PER_SECOND = 20_000_000
 PART_BYTES = 1 << 18      # sent at once, when its last byte is due
 TIMER_LATE_S = 0.0005     # by which the loop's timers, of whole milliseconds, come late on average
 HEADERS_END = b"\r\n\r\n"
+BYTES_SENT = "bytes-sent"
+
+
+class Link:
+    """What all connections share. Without a limit each of them has its own rate."""
+
+    def __init__(self, bytes_per_second=None):
+        self.bytes_per_second, self.free_at, self.sent = bytes_per_second, 0.0, 0
+
+    def due(self, connection_due, part):
+        """When the last byte of a part has arrived whose first is sent now."""
+        if self.bytes_per_second is None:
+            return connection_due + part / BYTES_PER_SECOND
+        self.free_at = max(self.free_at, time.monotonic()) + part / self.bytes_per_second
+        return self.free_at
+
+
+LINK = Link()
 
 
 @contextlib.contextmanager
-def started(folder):
+def started(folder, latency_s=None, link_bytes_per_second=None):
     """A server of this folder; gives its URL, and ends it."""
-    process = subprocess.Popen([sys.executable, __file__, str(folder)], stdout=subprocess.PIPE, text=True)
+    limits = [] if latency_s is None else [str(latency_s), str(link_bytes_per_second)]
+    process = subprocess.Popen([sys.executable, __file__, str(folder), *limits], stdout=subprocess.PIPE, text=True)
     try:
         yield f"http://127.0.0.1:{int(process.stdout.readline())}"
     finally:
@@ -86,6 +106,10 @@ class Connection:
                 await self.answer(loop, Request(text.decode("latin1")))
 
     async def answer(self, loop, request):
+        if request.path == BYTES_SENT:
+            body = str(LINK.sent).encode()
+            head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}".encode() + HEADERS_END
+            return await loop.sock_sendall(self.peer, head + body)
         await wait_until(self.due)
         try:
             with self.opened(request) as file:
@@ -99,9 +123,10 @@ class Connection:
     async def send(self, loop, file, begin, end):
         while begin < end:
             part = min(PART_BYTES, end - begin)
-            self.due += part / BYTES_PER_SECOND
+            self.due = LINK.due(self.due, part)
             await wait_until(self.due)
             await loop.sock_sendfile(self.peer, file, begin, part)
+            LINK.sent += part
             begin += part
 
     def opened(self, request):
@@ -140,4 +165,6 @@ async def main():
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        LATENCY_S, LINK = float(sys.argv[2]), Link(float(sys.argv[3]))
     asyncio.run(main())

@@ -9,12 +9,12 @@ Ways to get a folder of images to a job, each from the shared folder to the job'
   stage        penstock stage of the tar shards
   in place     nothing is copied: the epoch reads the shared folder's shards
 
-usage: slurm_table.py [--source FOLDER] [--shared FOLDER] [--local FOLDER] [--open-ms 2] [--rounds 3] [--json]
+usage: slurm_table.py [--source FOLDER] [--shared FOLDER] [--local FOLDER] [--open-ms 2] [--rounds 3] [--warm] [--json]
 
 Without --source it makes 4,000 JPEGs. On a cluster give --shared a folder on the shared file system, --local the job's
 disk, and --open-ms 0, because opening files is slow there anyway; elsewhere every open below the shared folder waits for
 --open-ms (tests/cluster/slow_open.c, for all programs alike). Ways are interleaved, and the page cache is dropped before
-each if this process may; the table has medians.
+each if this process may, unless --warm forbids it; the table has medians.
 """
 import argparse
 import json
@@ -28,14 +28,13 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "bench"))
 
 EPOCH = """
 import sys
 import penstock as ps
 loader = ps.Loader(sys.argv[1], batch_size=64, fields=["image"], output="numpy", memory="1GiB",
                    transform=[ps.RandomResizedCrop(224), ps.RandomHorizontalFlip()], shuffle=True)
-print(sum(len(batch) for batch in loader))
+print(sum(len(images) for (images,) in loader))
 """
 
 
@@ -91,7 +90,7 @@ class Table:
                 "penstock pack tar": ["penstock", "pack", self.shared / "files", self.shared / "shards"],
                 "penstock pack tfrecord": ["penstock", "pack", self.shared / "files", self.shared / "tfrecord",
                                            "--format", "tfrecord"]}.items():
-            self.cold = drop_page_cache()
+            self.cold = not self.given.warm and drop_page_cache()
             began = time.monotonic()
             run(command, self.environment)
             self.once[name] = time.monotonic() - began
@@ -111,7 +110,8 @@ class Table:
             for name, (commands, epoch) in self.ways().items():
                 shutil.rmtree(self.local / "job", ignore_errors=True)
                 (self.local / "job").mkdir(parents=True)
-                drop_page_cache()
+                if not self.given.warm:
+                    drop_page_cache()
                 began = time.monotonic()
                 for command in commands:
                     run(command, self.environment)
@@ -130,6 +130,7 @@ def main():
     arguments.add_argument("--local", help="default: another temporary folder")
     arguments.add_argument("--open-ms", type=float, default=2.0)
     arguments.add_argument("--rounds", type=int, default=3)
+    arguments.add_argument("--warm", action="store_true", help="leave the page cache alone")
     arguments.add_argument("--json", action="store_true")
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory(prefix="penstock-table-") as temporary:

@@ -22,8 +22,8 @@ constexpr const char* kFooter =
     "  penstock bench data/train --batch 64  how fast it loads on this machine\n"
     "  penstock verify data/train            reads all of it, lists what is bad\n"
     "  penstock statistics data/train        mean and std for Normalize, class counts\n"
-      "  penstock pack data/train packed       writes it into a few large files\n"
-      "  penstock stage data/train /scratch    copies it to a local disk\n"
+    "  penstock pack data/train packed       writes it into a few large files\n"
+    "  penstock stage data/train /scratch    copies it to a local disk\n"
     "\n"
     "Every command has --help and --json.\n"
     "Exit codes: 0 done, 1 the data or the run failed, 2 wrong usage.";

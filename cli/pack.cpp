@@ -26,6 +26,7 @@ constexpr const char* kFooter =
     "tar       WebDataset: KEY.jpg, KEY.cls, ...\n"
     "tfrecord  tf.train.Example: image/encoded, image/class/label, ...\n"
     "npy       numbers alone: one array per field and shard\n"
+    "zarr      numbers alone: a Zarr 3 hierarchy, sharded, in chunks as they will be read (--chunks, --level)\n"
     "\n"
     "Examples:\n"
     "  penstock pack data/train /scratch/train --shuffle-seed 0\n"
@@ -38,7 +39,7 @@ struct Options {
   std::string destination;
   std::string format = "tar";
   PackOptions pack;
-  std::string part, resize, encoding, jpeg;
+  std::string part, resize, encoding, jpeg, chunks;
   std::vector<std::string> destination_headers;
   std::int64_t shuffle_seed = -1;
   int quality = 0;
@@ -81,6 +82,22 @@ Result<Resize> parse_resize(const std::string& text) {
   return Resize{static_cast<int>(height), is_one_number ? 0 : static_cast<int>(width)};
 }
 
+// "time=1,lat=181", or "1,181,360": one per axis
+Status set_chunks(const std::string& text, PackOptions& options) {
+  for (std::size_t begin = 0, axis = 0; begin < text.size(); ++axis) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    const std::string_view one = std::string_view(text).substr(begin, comma - begin);
+    const auto equals = one.rfind('=');
+    const auto extent = parse_number(equals == std::string_view::npos ? one : one.substr(equals + 1));
+    if (extent < 0 || equals == 0)
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("--chunks {}: wants extents such as time=1,lat=181, or one per axis: 1,181,360", text));
+    options.chunks.emplace_back(equals == std::string_view::npos ? std::to_string(axis) : one.substr(0, equals), extent);
+    begin = comma + 1;
+  }
+  return {};
+}
+
 Status set_pictures(const Options& options, const Source& source, PackOptions& pack) {
   if (options.encoding == "png") pack.encoding = PackEncoding::kPng;
   if (options.quality > 0) {
@@ -107,6 +124,7 @@ Result<PackReport> pack_source(Options& options) {
   options.pack.headers = options.destination_headers;
   if (options.shuffle_seed >= 0) options.pack.shuffle_seed = static_cast<std::uint64_t>(options.shuffle_seed);
   PENSTOCK_CHECK(set_part(options.part, options.pack));
+  PENSTOCK_CHECK(set_chunks(options.chunks, options.pack));
   const auto source = open(options.source, Index::kKept);
   if (!source) return std::unexpected(source.error());
   PENSTOCK_CHECK(set_pictures(options, **source, options.pack));
@@ -175,9 +193,9 @@ Command add_pack(CLI::App& app) {
   // The positional arguments are those of a source, and the last of them is the destination.
   command->get_option("STORE")->description("The last one is the folder to write (a path, or a URL of a store that can write); "
                                             "before it, more Zarr stores");
-  command->add_option("--format", options->format, "tar, tfrecord or npy")
+  command->add_option("--format", options->format, "tar, tfrecord, npy or zarr")
       ->type_name("NAME")
-      ->check(one_of({"tar", "tfrecord", "npy"}))
+      ->check(one_of({"tar", "tfrecord", "npy", "zarr"}))
       ->capture_default_str();
   add_size_option(*command, "--shard-size", options->pack.shard_bytes, "A shard ends before it exceeds this; default: 256MiB");
   command->add_option("--name", options->pack.name, "Of the shards: NAME-000000.tar")->type_name("NAME")->capture_default_str();
@@ -195,6 +213,9 @@ Command add_pack(CLI::App& app) {
   command->add_option("--jpeg", options->jpeg, "restart: rewrite JPEGs without loss, so that crops decode faster")
       ->type_name("restart")
       ->check(one_of({"restart"}));
+  command->add_option("--chunks", options->chunks, "For zarr: time=1,lat=181 or 1,181,360; default: one sample")
+      ->type_name("EXTENTS");
+  command->add_option("--level", options->pack.level, "For zarr: of zstd")->type_name("N")->check(CLI::Range(-7, 22));
   command->add_option("--part", options->part, "Write one part of N, counted from 0; --finish joins them")->type_name("I/N");
   command->add_flag("--finish", options->finish, "Check that all parts are there, and write the manifest");
   command->add_option("--destination-header", options->destination_headers, "For a destination with a URL: 'Name: value'")

@@ -5,6 +5,7 @@
 
 #include "checks.h"
 #include "order/epoch_order.h"
+#include "penstock/stage.h"
 #include "pipeline/order_plan.h"
 #include "progress_bar.h"
 #include "source/combine/subset.h"
@@ -71,6 +72,16 @@ MissingChunk missing_of(const SourceOption& option, MissingChunk otherwise) {
   return option.missing == "fill" ? MissingChunk::kFill : option.missing == "error" ? MissingChunk::kError : otherwise;
 }
 
+// Opens the source through the folder of --stage, if it is given. The folder lives as long as the source.
+Result<SourcePtr> perhaps_staged(const SourceOption& option, const std::function<Result<SourcePtr>()>& open) {
+  if (option.stage.empty()) return open();
+  const auto folder = StagedFolder::open(option.stage);
+  if (!folder) return std::unexpected(folder.error());
+  std::vector<std::string> uris = {option.given_uri};
+  uris.insert(uris.end(), option.more_stores.begin(), option.more_stores.end());
+  return open_staged(*folder, uris, open);
+}
+
 Opening look(const SourceOption& option, bool keep_index, bool goes_on, MissingChunk missing) {
   Opening opening;
   OpenOptions options;
@@ -86,16 +97,15 @@ Opening look(const SourceOption& option, bool keep_index, bool goes_on, MissingC
   options.warn = [&](const std::string& message) { opening.warnings.push_back(message); };
   if (goes_on) options.on_bad_shard = [&](const Error& error) { opening.bad_shards.push_back(error); };
   const bool is_zarr = option.zarr.is_given() || !option.more_stores.empty() || !option.missing.empty();
-  if (option.patch.is_given())
-    opening.source = look_at_patches(option, options, missing);
-  else if (option.patch.has_details())
-    opening.source = fail(ErrorCode::kInvalidArgument, kOnlyPatches);
-  else
-    opening.source = is_zarr ? look_at_zarr(option, options, missing) : open_source(option.given_uri, options);
-  // Only the opened source tells that it is Zarr.
-  if (opening.source && !is_zarr && (*opening.source)->kind().starts_with("zarr") &&
-      missing != MissingChunk::kFillIfGone)
-    opening.source = look_at_zarr(option, options, missing);
+  opening.source = perhaps_staged(option, [&]() -> Result<SourcePtr> {
+    if (option.patch.is_given()) return look_at_patches(option, options, missing);
+    if (option.patch.has_details()) return fail(ErrorCode::kInvalidArgument, kOnlyPatches);
+    auto source = is_zarr ? look_at_zarr(option, options, missing) : open_source(option.given_uri, options);
+    // Only the opened source tells that it is Zarr.
+    if (source && !is_zarr && (*source)->kind().starts_with("zarr") && missing != MissingChunk::kFillIfGone)
+      source = look_at_zarr(option, options, missing);
+    return source;
+  });
   return opening;
 }
 
@@ -124,6 +134,8 @@ void add_source_option(CLI::App& app, SourceOption& option) {
       ->type_name("HEADER")
       ->allow_extra_args(false)
       ->envname("PENSTOCK_HTTP_HEADER");
+  app.add_option("--stage", option.stage, "A local folder that receives a copy of the data while they are read")
+      ->type_name("DIR");
   app.add_option("--missing", option.missing,
                  "Chunks that a Zarr store does not have: fill (they are meant) or error; default: asked for once "
                  "more, then filled")

@@ -18,6 +18,7 @@ struct SourceOption {
   std::string kind;
   std::vector<std::string> more_stores;  // Zarr stores that are joined to the first
   std::vector<std::string> headers;      // "Name: value", for the server of a URL
+  std::string stage;                     // a local folder that the data are staged to
   std::string missing;                   // chunks of Zarr: "", "fill" or "error"
   ZarrOption zarr;
   PatchOption patch;

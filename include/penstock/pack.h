@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "penstock/result.h"
@@ -27,9 +28,9 @@
 
 namespace penstock {
 
-enum class PackFormat : std::uint8_t { kTar, kTFRecord, kNpy };
+enum class PackFormat : std::uint8_t { kTar, kTFRecord, kNpy, kZarr };
 
-// "tar", "tfrecord", "npy"; empty for an unknown name.
+// "tar", "tfrecord", "npy", "zarr"; empty for an unknown name.
 std::optional<PackFormat> pack_format_named(std::string_view name);
 std::string_view name_of(PackFormat format);
 
@@ -58,6 +59,11 @@ struct PackOptions {
   // JPEGs that keep their pixels are rewritten without loss: baseline, with restart markers, so that crops of them decode
   // faster. A file that cannot be rewritten without loss keeps its bytes.
   bool adds_restarts = false;
+  // For kZarr, which has no use for name, encoding, jpeg_quality and adds_restarts (images become pixels). Extents of
+  // chunks by name of the dimension, or by number of the axis, where axis 0 counts samples; 0: the whole axis. Axes that are
+  // not named are whole, and a chunk has one sample, or as many as make 64 KiB of tiny ones.
+  std::vector<std::pair<std::string, std::int64_t>> chunks;
+  int level = 3;  // of zstd, -7 to 22
   // Permutes all samples before they are divided into shards.
   std::optional<std::uint64_t> shuffle_seed;
   // This call writes the shards of one part, counted from 0. With more than one part, finish_pack() completes the data
@@ -78,6 +84,8 @@ struct PackReport {
   double seconds = 0;
   unsigned threads = 0;
   std::string manifest;  // the manifest that was written; empty where other parts are missing
+  // For kZarr: how many chunks of the source were decoded, each time counted; and the largest memory that was reserved.
+  std::uint64_t chunks_decoded = 0, peak_memory_bytes = 0;
 };
 
 // Packs the source, or one part of it. `destination` is a folder: a path, or a URL of a store that can write. Fails with

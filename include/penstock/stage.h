@@ -1,7 +1,7 @@
-// A Stage is a local folder that receives copies of the objects of a data set: files, objects on servers or in buckets.
-// A source that is opened through a Stage reads what the folder has from there and the rest from its origin, and keeps
-// in the folder what it has read, while the Stage copies the rest in the background. stage() copies a whole data set
-// and returns when that is done.
+// A StagedFolder is a local folder that receives copies of the objects of a data set: files, objects on servers or in
+// buckets. A source that is opened through it reads what the folder has from there and the rest from its origin, and
+// keeps in the folder what it has read, while the threads of the StagedFolder copy the rest in the background. stage()
+// copies a whole data set and returns when that is done.
 //
 // Names below the folder mirror those of the source, so that opening the folder afterwards gives the same data set.
 // Objects are copied in pieces with a checksum each. An interrupted copy is continued: each piece is verified first.
@@ -10,7 +10,7 @@
 //   auto report = penstock::stage("https://example.org/train-{000..146}.tar", "/scratch/train");
 //   if (!report) return report_error(report.error());
 //
-//   auto stage = penstock::Stage::open("/scratch/train");
+//   auto stage = penstock::StagedFolder::open("/scratch/train");
 //   if (!stage) return report_error(stage.error());
 //   auto source = penstock::open_staged(*stage, {uri}, [&] { return penstock::open_source(uri); });
 #pragma once
@@ -45,8 +45,8 @@ struct StageOptions {
   std::function<bool(const StageProgress&)> progress;
 };
 
-// What a Stage has done in this process, in bytes.
-struct StageStats {
+// What a StagedFolder has done in this process, in bytes.
+struct StagingStats {
   std::uint64_t copied = 0;         // read from the source by the copier
   std::uint64_t read_through = 0;   // read from the source because a reader asked for them
   std::uint64_t kept = 0;           // of those, written to the folder
@@ -56,28 +56,28 @@ struct StageStats {
   std::string error;
 };
 
-// Thread-safe. Sources that were opened through the Stage keep it alive. Its threads end with the last of them, or with
+// Thread-safe. Sources that were opened through it keep it alive. Its threads end with the last of them, or with
 // close().
-class Stage {
+class StagedFolder {
  public:
   // Makes the folder if it is missing. Fails with kNoAccess if it cannot be written.
-  static Result<std::shared_ptr<Stage>> open(const std::string& folder, const StageOptions& options = {});
-  virtual ~Stage() = default;
+  static Result<std::shared_ptr<StagedFolder>> open(const std::string& folder, const StageOptions& options = {});
+  virtual ~StagedFolder() = default;
 
-  virtual StageStats stats() const = 0;
+  virtual StagingStats stats() const = 0;
   // Ends the copying. Readers get what the folder has already from there, and the rest from the source.
   virtual void close() = 0;
 
   // For the engine. Puts a store that reads through the folder before `store`. The names in the folder are those of
   // the objects below `root`, a key of `store`; other objects are not staged.
   virtual std::shared_ptr<const Store> before(std::shared_ptr<const Store> store, const std::string& root) = 0;
-  // For the engine. Copies the objects of a source that was opened through the Stage, in the background.
+  // For the engine. Copies the objects of a source that was opened through it, in the background.
   virtual void copy(const SourcePtr& source) = 0;
 };
 
 // Calls `open`, which opens the source that `uris` name (all paths and URLs that it is made of), so that it reads
 // through the stage. All stores that `open` makes on this thread are wrapped.
-Result<SourcePtr> open_staged(const std::shared_ptr<Stage>& stage, const std::vector<std::string>& uris,
+Result<SourcePtr> open_staged(const std::shared_ptr<StagedFolder>& stage, const std::vector<std::string>& uris,
                               const std::function<Result<SourcePtr>()>& open);
 
 struct StageReport {

@@ -10,7 +10,6 @@ NB_MODULE(_core, module) {
   penstock::python::bind_array_sources(module);
   penstock::python::bind_stage(module);
   penstock::python::bind_statistics(module);
-  penstock::python::bind_zarr_pack(module);
   penstock::python::bind_cache(module);
   penstock::python::bind_loader_options(module);
   penstock::python::bind_loader(module);

@@ -2,6 +2,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -24,6 +25,8 @@ nb::dict dict_of(const PackReport& report) {
   out["bytes"] = report.bytes;
   out["seconds"] = report.seconds;
   out["threads"] = report.threads;
+  out["chunks_decoded"] = report.chunks_decoded;
+  out["peak_memory"] = report.peak_memory_bytes;
   out["manifest"] = report.manifest.empty() ? nb::object(nb::none()) : nb::object(file_text(report.manifest));
   return out;
 }
@@ -32,6 +35,7 @@ nb::typed<nb::dict, nb::str, nb::any> pack_source(nb::handle source, const nb::b
                                                   const std::string& format, std::uint64_t shard_bytes, std::string name,
                                                   std::vector<std::string> fields, std::vector<FieldTransform> transforms,
                                                   const std::string& encoding, int quality, bool adds_restarts,
+                                                  std::vector<std::pair<std::string, std::int64_t>> chunks, int level,
                                                   std::optional<std::uint64_t> shuffle_seed, std::uint32_t part,
                                                   std::uint32_t parts, unsigned threads, std::uint64_t memory_bytes,
                                                   std::vector<std::string> headers, const nb::object& progress) {
@@ -47,6 +51,8 @@ nb::typed<nb::dict, nb::str, nb::any> pack_source(nb::handle source, const nb::b
                                          : PackEncoding::kAsStored;
   options.jpeg_quality = quality;
   options.adds_restarts = adds_restarts;
+  options.chunks = std::move(chunks);
+  options.level = level;
   options.shuffle_seed = shuffle_seed;
   options.part = part;
   options.parts = parts;
@@ -68,7 +74,7 @@ nb::typed<nb::dict, nb::str, nb::any> finish(const nb::bytes& destination, const
 
 void bind_pack(nb::module_& m) {
   m.def("pack", &pack_source, "source"_a, "destination"_a, nb::kw_only(), "format"_a, "shard_bytes"_a, "name"_a,
-        "fields"_a, "transforms"_a, "encoding"_a, "quality"_a, "adds_restarts"_a, "shuffle_seed"_a.none(), "part"_a,
+        "fields"_a, "transforms"_a, "encoding"_a, "quality"_a, "adds_restarts"_a, "chunks"_a, "level"_a, "shuffle_seed"_a.none(), "part"_a,
         "parts"_a, "threads"_a, "memory_bytes"_a, "headers"_a, "progress"_a.none());
   m.def("finish_pack", &finish, "destination"_a, nb::kw_only(), "headers"_a);
 }

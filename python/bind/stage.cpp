@@ -81,7 +81,7 @@ void bind_stage(nb::module_& m) {
              self.stage->close();
            })
       .def("stats", [](const StageHandle& self) {
-        const StageStats stats = self.stage->stats();
+        const StagingStats stats = self.stage->stats();
         nb::dict out;
         out["copied_bytes"] = stats.copied;
         out["read_through_bytes"] = stats.read_through;
@@ -96,7 +96,7 @@ void bind_stage(nb::module_& m) {
       [](const nb::bytes& folder, std::uint64_t piece_bytes, std::uint64_t memory_bytes, unsigned threads, bool sync) {
         const StageOptions options = options_of(piece_bytes, memory_bytes, threads, sync);
         return StageHandle{value_or_raise(run_interruptibly(
-            [&, path = text_of(folder)] { return Stage::open(path, options); }))};
+            [&, path = text_of(folder)] { return StagedFolder::open(path, options); }))};
       },
       "folder"_a, nb::kw_only(), "piece_bytes"_a = 0, "memory_bytes"_a = 0, "threads"_a = 0, "sync"_a = true);
   m.def("stage", &stage_data, "source"_a, "folder"_a, nb::kw_only(), "headers"_a = std::vector<std::string>(),

@@ -12,17 +12,17 @@
 namespace penstock::python {
 
 struct StageHandle {
-  std::shared_ptr<Stage> stage;
+  std::shared_ptr<StagedFolder> stage;
 };
 
 // nullptr for None.
-inline std::shared_ptr<Stage> stage_of(const nanobind::object& stage) {
+inline std::shared_ptr<StagedFolder> stage_of(const nanobind::object& stage) {
   return stage.is_none() ? nullptr : nanobind::cast<StageHandle&>(stage).stage;
 }
 
 // `uris` are all paths and URLs that the source is made of; empty ones do not count.
 template <typename Open>
-Result<SourcePtr> open_perhaps_staged(const std::shared_ptr<Stage>& stage, std::vector<std::string> uris, Open open) {
+Result<SourcePtr> open_perhaps_staged(const std::shared_ptr<StagedFolder>& stage, std::vector<std::string> uris, Open open) {
   if (!stage) return open();
   std::erase(uris, "");
   return open_staged(stage, uris, open);

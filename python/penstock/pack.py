@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from .sources import Pairs, Paths, Source, open_source
 from .sources.opening import Headers, Memory, Path, Progress, memory_bytes
 from .transforms import Map, engine_steps
 
-FORMATS = ("tar", "tfrecord", "npy")
+FORMATS = ("tar", "tfrecord", "npy", "zarr")
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class PackReport:
         seconds: How long it took.
         threads: The number of threads that prepared samples.
         manifest: The path of the manifest, which says that the data set is complete. None for a part of several.
+        chunks_decoded: With format="zarr", how many chunks of the source were decoded, each time counted.
+        peak_memory: With format="zarr", the largest memory that was reserved, in bytes.
     """
 
     samples: int
@@ -42,13 +44,16 @@ class PackReport:
     seconds: float
     threads: int
     manifest: str | None
+    chunks_decoded: int = 0
+    peak_memory: int = 0
 
 
 @checked_keywords
 def pack(source: Paths | Pairs | Source, destination: Path, format: str = "tar", *,
          shard_size: int | str = "256MiB", transform: Any = None, fields: Sequence[str] | None = None,
          name: str = "shard", shuffle_seed: int | None = None, quality: int | None = None, encode: str | None = None,
-         jpeg: str | None = None, part: tuple[int, int] | None = None, threads: int | None = None,
+         jpeg: str | None = None, chunks: Mapping[str | int, int] | Sequence[int] | None = None, level: int = 3,
+         part: tuple[int, int] | None = None, threads: int | None = None,
          memory: Memory = None, headers: Headers = None) -> PackReport:
     """Writes a source into a few large files that any tool reads, with an index beside each.
 
@@ -59,7 +64,8 @@ def pack(source: Paths | Pairs | Source, destination: Path, format: str = "tar",
     Args:
         source: Anything that a Loader takes as its source.
         destination: The folder to write. It is made if it does not exist.
-        format: "tar" (WebDataset), "tfrecord" (tf.train.Example), or "npy" for arrays and labels of one shape.
+        format: "tar" (WebDataset), "tfrecord" (tf.train.Example), "npy" for arrays and labels of one shape, or "zarr"
+            for a Zarr 3 hierarchy of them.
         shard_size: A file ends before it exceeds this size.
         transform: Transforms that draw nothing at random, as for a Loader. Images that they change are encoded as JPEG.
         fields: The names of the fields to pack. By default, all.
@@ -69,6 +75,9 @@ def pack(source: Paths | Pairs | Source, destination: Path, format: str = "tar",
             their bytes, and the others have quality 95.
         encode: "jpeg" or "png": encodes all images so.
         jpeg: "restart" rewrites JPEGs without loss, with restart markers, so that crops of them decode faster.
+        chunks: For "zarr": extents of chunks by name of the dimension, or by number of the axis, where axis 0 counts
+            samples; 0 is the whole axis. Or a list, one per axis. By default a chunk is one sample.
+        level: For "zarr": the level of zstd, -7 to 22.
         part: (i, n) writes only part i of n, counted from 0. ``finish_pack`` joins the parts.
         threads: The number of threads that prepare samples. By default, all usable cores.
         memory: The memory that may be used, for example "4GiB". The default is a quarter of the free memory.
@@ -107,7 +116,8 @@ def pack(source: Paths | Pairs | Source, destination: Path, format: str = "tar",
             shard_bytes=parse_bytes(shard_size, "shard_size"), name=text("name", name), fields=names,
             transforms=[_core.FieldTransform(*field) for field in engine_steps(steps)], encoding=encoding,
             quality=95 if quality is None else whole_number("quality", quality, 1, 100),
-            adds_restarts=jpeg is not None, shuffle_seed=seed, part=number, parts=count,
+             adds_restarts=jpeg is not None, chunks=_chunks(chunks), level=whole_number("level", level, -7, 22),
+             shuffle_seed=seed, part=number, parts=count,
             threads=0 if threads is None else whole_number("threads", threads, 1, 1024),
             memory_bytes=memory_bytes(memory), headers=header_lines(headers), progress=progress)
     return PackReport(**report)
@@ -148,6 +158,16 @@ def _part(part: tuple[int, int] | None) -> tuple[int, int]:
         raise TypeError(f"part={shown(part)}: wants (i, n), where i counts from 0")
     count = whole_number("part: n", part[1], 1, 2**31)
     return whole_number("part: i", part[0], 0, count - 1), count
+
+
+def _chunks(chunks: Mapping[str | int, int] | Sequence[int] | None) -> list[tuple[str, int]]:
+    if chunks is None:
+        return []
+    if not isinstance(chunks, Mapping):
+        if isinstance(chunks, str) or not is_sequence(chunks):
+            raise TypeError(f"chunks={shown(chunks)}: wants extents by name of the dimension, or a list of them")
+        chunks = dict(enumerate(chunks))
+    return [(str(axis), whole_number(f"chunks: {axis}", extent, 0)) for axis, extent in chunks.items()]
 
 
 def _refuse_generators(steps: FieldSteps) -> None:

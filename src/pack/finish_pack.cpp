@@ -10,6 +10,8 @@
 #include "base/crc32c.h"
 #include "base/memory/opening_memory.h"
 #include "pack/pack_folder.h"
+#include "pack/zarr/pack_as_zarr.h"
+#include "pack/zarr/zarr_pack.h"
 #include "penstock/interruption.h"
 #include "penstock/pack.h"
 
@@ -116,6 +118,9 @@ Result<PackManifest> join_shards(const PackFolder& folder, FoundShards& found) {
 Result<PackReport> finish_pack(const std::string& destination, const std::vector<std::string>& headers) {
   const auto began = std::chrono::steady_clock::now();
   const OpeningMemory::Begin opening(0);
+  const auto is_zarr = is_zarr_pack(destination, headers);
+  if (!is_zarr) return std::unexpected(is_zarr.error());
+  if (*is_zarr) return finish_as_zarr(destination, headers);
   const auto folder = open_pack_folder(destination, headers, "shard");
   if (!folder) return std::unexpected(folder.error());
   const auto names = names_of_indexes(*folder);

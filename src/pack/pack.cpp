@@ -13,6 +13,7 @@
 #include "pack/pack_run.h"
 #include "pack/packed_fields.h"
 #include "pack/shard_split.h"
+#include "pack/zarr/pack_as_zarr.h"
 #include "penstock/interruption.h"
 #include "source/combine/subset.h"
 #include "source/packed/open_packed.h"
@@ -22,8 +23,8 @@ namespace {
 
 using PackClock = std::chrono::steady_clock;
 
-constexpr std::array<std::pair<std::string_view, PackFormat>, 3> kFormatNames = {
-    {{"tar", PackFormat::kTar}, {"tfrecord", PackFormat::kTFRecord}, {"npy", PackFormat::kNpy}}};
+constexpr std::array<std::pair<std::string_view, PackFormat>, 4> kFormatNames = {
+    {{"tar", PackFormat::kTar}, {"tfrecord", PackFormat::kTFRecord}, {"npy", PackFormat::kNpy}, {"zarr", PackFormat::kZarr}}};
 constexpr std::uint64_t kMinShardBytes = 1;
 constexpr std::uint64_t kMaxShards = 1'000'000;  // as many as six digits count
 
@@ -32,6 +33,7 @@ std::unique_ptr<FormatOfPack> make_format(PackFormat format, const PackDescripti
     case PackFormat::kTar: return make_tar_format(description);
     case PackFormat::kTFRecord: return make_tfrecord_format(description);
     case PackFormat::kNpy: return make_npy_format(description);
+    case PackFormat::kZarr: break;  // it has no shards of this kind
   }
   return nullptr;
 }
@@ -87,6 +89,7 @@ Result<PackReport> pack(SourcePtr source, const std::string& destination, const 
   const auto began = PackClock::now();
   const OpeningMemory::Begin opening(options.memory_bytes);
   PENSTOCK_CHECK(check_options(options));
+  if (options.format == PackFormat::kZarr) return pack_as_zarr(source, destination, options);
   auto folder = open_pack_folder(destination, options.headers, options.name);
   if (!folder) return std::unexpected(std::move(folder).error());
   const std::uint64_t memory = options.memory_bytes != 0 ? options.memory_bytes : default_memory_bytes(1);

@@ -17,7 +17,7 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kReadAtOnce = 1 << 20;
-constexpr auto kBetweenShows = std::chrono::milliseconds(50);
+constexpr auto kBetweenCheckShows = std::chrono::milliseconds(50);
 
 class Checking {
  public:
@@ -74,7 +74,7 @@ class Checking {
   Status show(std::uint64_t bytes) {
     shown_.bytes += bytes;
     const auto now = std::chrono::steady_clock::now();
-    if (now - shown_at_ < kBetweenShows) return {};
+    if (now - shown_at_ < kBetweenCheckShows) return {};
     shown_at_ = now;
     PENSTOCK_CHECK(check_interruption(folder_));
     if (progress_ && !progress_(shown_)) return fail(ErrorCode::kStopped, "stopped before it was done", {folder_, -1, -1, -1});

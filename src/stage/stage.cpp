@@ -13,7 +13,7 @@
 #include "source/path_pattern.h"
 #include "source/patches/open_volume.h"
 #include "source/source_formats.h"
-#include "stage/stage_folder.h"
+#include "stage/copying_folder.h"
 #include "stage/staged_root.h"
 #include "stage/staged_store.h"
 #include "store/key_path.h"
@@ -135,7 +135,7 @@ Result<bool> is_found_by_opening(const Store& store, const std::string& key) {
 
 class Staging {
  public:
-  Staging(const std::string& source, const StageOptions& options, std::shared_ptr<StageFolder> folder)
+  Staging(const std::string& source, const StageOptions& options, std::shared_ptr<CopyingFolder> folder)
       : source_(source),
         options_(options),
         folder_(std::move(folder)),
@@ -154,7 +154,7 @@ class Staging {
     const Status copied = wait();
     folder_->close();
     if (!copied) return std::unexpected(copied.error());
-    const StageStats stats = core_.stats();
+    const StagingStats stats = core_.stats();
     report_.bytes_copied = stats.copied + stats.read_through;
     report_.objects = std::max(report_.objects, core_.objects_whole());
     report_.bytes = std::max(report_.bytes, core_.context().bytes_there.load());
@@ -179,7 +179,7 @@ class Staging {
     const bool is_object = !store->traits().can_list && !is_pattern(key);
     core_.add_origin(is_object ? folder_of(key) : staged_root(*store, source_, {source_}), store);
     PENSTOCK_CHECK(check_objects(objects));
-    core_.copy(std::make_unique<ListWalk>(std::move(objects)));
+    core_.copy(std::make_unique<ListWalk>(std::move(objects)), false);
     return {};
   }
 
@@ -231,7 +231,7 @@ class Staging {
 
   const std::string source_;
   const StageOptions& options_;
-  const std::shared_ptr<StageFolder> folder_;
+  const std::shared_ptr<CopyingFolder> folder_;
   StageCore& core_;
   SourcePtr opened_;
   StageReport report_;
@@ -247,7 +247,7 @@ Result<StageReport> stage_by(std::shared_ptr<const StageCalls> calls, const std:
                              const std::string& folder, const StageOptions& options) {
   if (source.empty()) return fail(ErrorCode::kInvalidArgument, "the source is an empty string");
   const OpeningMemory::Begin memory(0);
-  auto opened = StageFolder::open(folder, options, std::move(calls));
+  auto opened = CopyingFolder::open(folder, options, std::move(calls));
   if (!opened) return std::unexpected(std::move(opened).error());
   return Staging(source, options, *std::move(opened)).run();
 }

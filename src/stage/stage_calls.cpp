@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +17,9 @@
 namespace penstock {
 
 int StageCalls::fallocate(int descriptor, std::uint64_t bytes) const {
+  // A file system in memory would fill all pages with zeros, which takes longer than a first batch may.
+  struct statfs system{};
+  if (fstatfs(descriptor, &system) == 0 && system.f_type == TMPFS_MAGIC) return errno = EOPNOTSUPP, -1;
   return ::fallocate(descriptor, 0, 0, static_cast<off_t>(bytes));
 }
 std::int64_t StageCalls::pwrite(int descriptor, ConstBytes bytes, std::uint64_t offset) const {

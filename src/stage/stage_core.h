@@ -48,7 +48,8 @@ class StageCore {
   // The name of an object in the folder, and its store; nullopt if it is not staged.
   std::optional<StageOrigin> origin_of(const std::string& key) const PENSTOCK_EXCLUDES(mutex_);
 
-  void copy(std::unique_ptr<ObjectWalk> walk) PENSTOCK_EXCLUDES(mutex_);
+  // `comes_before_readers`: a loader is about to read; the copier leaves the link to it at first.
+  void copy(std::unique_ptr<ObjectWalk> walk, bool comes_before_readers) PENSTOCK_EXCLUDES(mutex_);
 
   // The copy of this version of an object, prepared; a copy of another version is forgotten. nullptr if it cannot be
   // written; stats() has the reason.
@@ -59,8 +60,18 @@ class StageCore {
   // The version that an object had when this process compared its whole copy with the source.
   std::optional<ObjectVersion> compared_version(const std::string& name) const PENSTOCK_EXCLUDES(mutex_);
 
+  // A reader reads an object of which nothing is known, not even the version; the copier leaves it to the reader until
+  // end_unknown(). The other way round, `then` is called once the copier has brought such an object, or failed; returns
+  // false, and does not call it, if the copier is not at it.
+  void begin_unknown(const std::string& name) PENSTOCK_EXCLUDES(mutex_);
+  void end_unknown(const std::string& name) PENSTOCK_EXCLUDES(mutex_);
+  bool wait_for_unknown(const std::string& name, std::function<void()> then) PENSTOCK_EXCLUDES(mutex_);
+
   // Runs the job on a worker; on this thread where there are none any more.
   void post(std::function<void()> job) PENSTOCK_EXCLUDES(mutex_);
+  // Memory for the reads of the source; empty where there is none left. Given back by free_memory().
+  MemoryBlock take_memory(std::uint64_t bytes);
+  void free_memory(MemoryBlock block, std::uint64_t bytes);
   // A reader reads from the source, until end_reading().
   void begin_reading() { ++reading_; }
   void end_reading(std::uint64_t bytes) PENSTOCK_EXCLUDES(mutex_);
@@ -68,7 +79,7 @@ class StageCore {
   void keep(const ObjectPtr& object, std::uint64_t offset, ConstBytes bytes) PENSTOCK_EXCLUDES(mutex_);
   void count_served(std::uint64_t bytes) { served_ += bytes; }
 
-  StageStats stats() const PENSTOCK_EXCLUDES(mutex_);
+  StagingStats stats() const PENSTOCK_EXCLUDES(mutex_);
   std::optional<Error> failure() const PENSTOCK_EXCLUDES(mutex_);
   // All objects of all walks are whole, or have failed.
   bool is_done() const PENSTOCK_EXCLUDES(mutex_);
@@ -91,8 +102,10 @@ class StageCore {
 
   bool find_work(MutexLock& lock) PENSTOCK_REQUIRES(mutex_);
   bool may_read() const PENSTOCK_REQUIRES(mutex_);
-  std::uint64_t bytes_per_read() const;
+  std::uint64_t bytes_per_read() const PENSTOCK_REQUIRES(mutex_);
   bool start_read(MutexLock& lock) PENSTOCK_REQUIRES(mutex_);
+  bool take_unknown(CopyRead& read) PENSTOCK_REQUIRES(mutex_);
+  bool is_known(const StageOrigin& origin) const PENSTOCK_REQUIRES(mutex_);
   bool find_objects(MutexLock& lock) PENSTOCK_REQUIRES(mutex_);
   void take_up(const FoundObject& found) PENSTOCK_EXCLUDES(mutex_);
   void send(CopyRead* read) PENSTOCK_EXCLUDES(mutex_);
@@ -125,6 +138,8 @@ class StageCore {
   std::deque<std::unique_ptr<ObjectWalk>> walks_ PENSTOCK_GUARDED_BY(mutex_);
   std::deque<ObjectPtr> active_ PENSTOCK_GUARDED_BY(mutex_);           // that are being copied, in order
   std::deque<StageOrigin> unknown_ PENSTOCK_GUARDED_BY(mutex_);        // whose version only reading tells
+  std::unordered_map<std::string, std::size_t> unknown_read_ PENSTOCK_GUARDED_BY(mutex_);  // by readers: how many
+  std::unordered_map<std::string, std::vector<std::function<void()>>> unknown_copied_ PENSTOCK_GUARDED_BY(mutex_);
   std::deque<ObjectPtr> filled_ PENSTOCK_GUARDED_BY(mutex_);           // that the finisher is to make whole
   // Whole objects that this process has compared with the source, by the hash of the name, and the names of those that
   // are still in objects_, oldest first: an object holds a descriptor, so only some stay.
@@ -133,7 +148,8 @@ class StageCore {
   std::unordered_set<std::uint64_t> given_up_ PENSTOCK_GUARDED_BY(mutex_);  // hashes of keys that have failed
   std::size_t walking_ PENSTOCK_GUARDED_BY(mutex_) = 0, storing_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   std::size_t finishing_ PENSTOCK_GUARDED_BY(mutex_) = 0, workers_ PENSTOCK_GUARDED_BY(mutex_) = 0;
-  Clock::time_point gentle_until_ PENSTOCK_GUARDED_BY(mutex_){}, look_again_ PENSTOCK_GUARDED_BY(mutex_){};
+  Clock::time_point quiet_until_ PENSTOCK_GUARDED_BY(mutex_){}, gentle_until_ PENSTOCK_GUARDED_BY(mutex_){},
+      look_again_ PENSTOCK_GUARDED_BY(mutex_){};
   std::optional<Error> failure_ PENSTOCK_GUARDED_BY(mutex_);
 };
 

@@ -252,8 +252,9 @@ void StagedObject::end_reading(ByteSpan span) {
 
 std::optional<ByteSpan> StagedObject::first_gap(ByteSpan span) const {
   RangeSet being_read;
-  for (const ByteSpan& other : read_through_)
-    if (other.begin < span.end && span.begin < other.end) being_read.add(other);
+  for (const auto* spans : {&read_through_, &under_way_})
+    for (const ByteSpan& other : *spans)
+      if (other.begin < span.end && span.begin < other.end) being_read.add(other);
   for (const ByteSpan gap : there_.missing(span)) {
     const auto left = being_read.missing(gap);
     if (!left.empty()) return left.front();
@@ -266,16 +267,17 @@ std::optional<ByteSpan> StagedObject::claim(std::uint64_t most) {
   const MutexLock lock(mutex_);
   while (first_open_ < pieces_ && there_.has(piece(first_open_))) ++first_open_;
   for (std::uint64_t number = first_open_; number < pieces_; ++number) {
-    if (claimed_.contains(number) || there_.has(piece(number))) continue;
-    if (!context_.claims.try_claim(id_, number)) continue;
-    // Its last owner may have copied it, and may also have finished the object.
-    if (open_journal(false)) static_cast<void>(read_journal(false));
+    if (there_.has(piece(number))) continue;
+    const bool is_mine = claimed_.contains(number);
+    if (!is_mine && !context_.claims.try_claim(id_, number)) continue;
+    // Its last owner may have copied it.
+    if (!is_mine && open_journal(false)) static_cast<void>(read_journal(false));
     const auto gap = first_gap(piece(number));
     if (!gap) {
-      context_.claims.release(id_, number);
+      if (!is_mine) context_.claims.release(id_, number);
       continue;
     }
-    claimed_.insert(number);
+    ++claimed_[number];
     const ByteSpan span{gap->begin, std::min(gap->end, gap->begin + most)};
     under_way_.push_back(span);
     return span;
@@ -288,9 +290,12 @@ void StagedObject::release(ByteSpan span) {
   {
     const MutexLock lock(mutex_);
     const std::uint64_t number = span.begin / context_.piece_bytes;
-    claimed_.erase(number);
-    // An object in one piece has no journal that would tell other processes: its claim ends when it is whole.
-    if (pieces_ > 1 || there_.bytes() < version_.size) context_.claims.release(id_, number);
+    const auto mine = claimed_.find(number);
+    if (mine != claimed_.end() && --mine->second == 0) {
+      claimed_.erase(mine);
+      // An object in one piece has no journal that would tell other processes: its claim ends when it is whole.
+      if (pieces_ > 1 || there_.bytes() < version_.size) context_.claims.release(id_, number);
+    }
     std::erase(under_way_, span);
     waiting.swap(waiting_);
   }

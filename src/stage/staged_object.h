@@ -14,7 +14,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <set>
+#include <map>
 #include <string>
 
 #include "base/guarded.h"
@@ -82,6 +82,7 @@ class StagedObject {
   Status keep(std::uint64_t offset, ConstBytes bytes) PENSTOCK_EXCLUDES(mutex_);
 
   // Claims the next bytes to copy, at most `most` of one piece; nullopt: all others are claimed, or nothing is missing.
+  // Several parts of a piece may be claimed at a time, because readers leave many small gaps.
   std::optional<ByteSpan> claim(std::uint64_t most) PENSTOCK_EXCLUDES(mutex_);
   // Ends a claim. Then calls what waits for it.
   void release(ByteSpan span) PENSTOCK_EXCLUDES(mutex_);
@@ -135,7 +136,7 @@ class StagedObject {
   RangeSet there_ PENSTOCK_GUARDED_BY(mutex_);
   std::vector<StagedRange> ranges_ PENSTOCK_GUARDED_BY(mutex_);
   std::uint64_t first_open_ PENSTOCK_GUARDED_BY(mutex_) = 0;  // pieces before it are there
-  std::set<std::uint64_t> claimed_ PENSTOCK_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, std::size_t> claimed_ PENSTOCK_GUARDED_BY(mutex_);  // pieces, and how many parts of each
   std::vector<ByteSpan> under_way_ PENSTOCK_GUARDED_BY(mutex_);  // by the copier
   std::vector<ByteSpan> read_through_ PENSTOCK_GUARDED_BY(mutex_);  // by readers
   std::vector<std::function<void()>> waiting_ PENSTOCK_GUARDED_BY(mutex_);

@@ -12,6 +12,10 @@ namespace {
 using ObjectPtr = StageCore::ObjectPtr;
 
 constexpr int kMaxWaits = 3;  // for the copier, in one read
+// Bytes on each side of a read that are read along, if they are missing: the header of a record, say, which no sample
+// is made of. Otherwise each of them would cost the copier a request.
+constexpr std::uint64_t kEdgeBytes = 2048;
+constexpr std::uint64_t kMaxEdgedBytes = 4 << 20;  // larger reads leave few gaps, and would be copied in memory
 
 // The parts of consecutive memory at `offset` that hold the span.
 std::vector<MutableBytes> parts_of_span(std::span<const MutableBytes> parts, std::uint64_t offset, ByteSpan span) {
@@ -81,9 +85,10 @@ bool wait_for_copier(StagedObject& object, ByteSpan span) {
 
 class StagedReader final : public Object {
  public:
-  StagedReader(ObjectVersion version, StageOrigin origin, ObjectPtr object, std::unique_ptr<Object> source,
-               std::shared_ptr<StageCore> core)
+  StagedReader(ObjectVersion version, std::string key, StageOrigin origin, ObjectPtr object,
+               std::unique_ptr<Object> source, std::shared_ptr<StageCore> core)
       : Object(version),
+        key_(std::move(key)),
         origin_(std::move(origin)),
         object_(std::move(object)),
         source_(std::move(source)),
@@ -94,7 +99,7 @@ class StagedReader final : public Object {
   Result<ObjectVersion> version_now() const override {
     if (source_) return source_->version_now();
     if (!origin_.store->traits().is_local) return version();
-    return origin_.store->stat(origin_.key);
+    return origin_.store->stat(key_);
   }
 
   Status read_at(std::uint64_t offset, std::span<const MutableBytes> parts) override {
@@ -118,10 +123,10 @@ class StagedReader final : public Object {
  private:
   Status read_source(ByteSpan span, std::span<const MutableBytes> parts, bool keep) {
     if (!source_) {
-      auto opened = origin_.store->open(origin_.key);
+      auto opened = origin_.store->open(key_);
       if (!opened) return std::unexpected(std::move(opened).error());
       if ((*opened)->version() != version())
-        return fail(ErrorCode::kChanged, "object changed while in use", {origin_.key, -1, -1, -1});
+        return fail(ErrorCode::kChanged, "object changed while in use", {key_, -1, -1, -1});
       source_ = *std::move(opened);
     }
     Reading reading(*core_);
@@ -138,6 +143,7 @@ class StagedReader final : public Object {
     return {};
   }
 
+  const std::string key_;  // as the reader named it
   const StageOrigin origin_;
   const ObjectPtr object_;
   std::unique_ptr<Object> source_;  // empty until bytes are missing
@@ -183,7 +189,7 @@ class StagedStore final : public Store {
     ObjectPtr object = core_->object_for(*origin, version);
     if (!object && opened) return opened;
     if (!object) return source_->open(key);
-    return std::make_unique<StagedReader>(version, *origin, std::move(object), std::move(opened), core_);
+    return std::make_unique<StagedReader>(version, key, *origin, std::move(object), std::move(opened), core_);
   }
 
   Result<ObjectBytes> read(const ObjectRead& wanted, const Allocate& allocate) const override {
@@ -246,7 +252,11 @@ class StagedStore final : public Store {
     if (read->stop.stop_requested())
       return finish(read, fail(ErrorCode::kStopped, "reading was cancelled", {read->wanted.key, -1, -1, -1}));
     read->object = resolve(*read);
-    if (!read->object) return read_source(read);
+    if (!read->object) {
+      if (read->waits++ < kMaxWaits && core_->wait_for_unknown(read->origin.name, [this, read] { serve_later(read); }))
+        return;
+      return read_source(read);
+    }
     StagedObject& object = *read->object;
     const std::uint64_t size = object.version().size;
     const ByteRange& range = read->wanted.range;
@@ -268,8 +278,56 @@ class StagedStore final : public Store {
       return;
     }
     read->being_read = std::make_unique<BeingRead>(object, hull);
-    if (hull == span) return read_source(read);
-    read_part(read, span, hull);
+    if (hull != span) return read_part(read, span, hull);
+    if (const ByteSpan wide = with_edges(object, span); wide != span && read_wider(read, span, wide)) return;
+    read_source(read);
+  }
+
+  // The span and the missing bytes right before and after it.
+  ByteSpan with_edges(StagedObject& object, ByteSpan span) const {
+    if (source_->traits().has_cheap_random_access || span.size() > kMaxEdgedBytes) return span;
+    const std::uint64_t size = object.version().size;
+    const auto before = object.missing({span.begin - std::min(span.begin, kEdgeBytes), span.begin});
+    const auto after = object.missing({span.end, std::min(size, span.end + kEdgeBytes)});
+    if (!before.empty() && before.back().end == span.begin) span.begin = before.back().begin;
+    if (!after.empty() && after.front().begin == span.end) span.end = after.front().end;
+    return span;
+  }
+
+  // Returns false if there is no memory for it.
+  bool read_wider(const PendingPtr& read, ByteSpan span, ByteSpan wide) const {
+    const auto block = std::make_shared<MemoryBlock>(core_->take_memory(wide.size()));
+    if (block->size() < wide.size()) return false;
+    read->being_read = std::make_unique<BeingRead>(*read->object, wide);
+    ObjectRead wanted = read->wanted;
+    wanted.range = {wide.begin, wide.size()};
+    wanted.max_bytes = wide.size();
+    wanted.version = read->object->version();
+    const MutableBytes target(block->data(), wide.size());
+    core_->begin_reading();
+    source_->start_read(
+        std::move(wanted), [target](std::size_t) -> Result<MutableBytes> { return target; }, read->stop,
+        [this, read, block, span, wide, target](Result<ObjectBytes> answer) {
+          core_->post([this, read, block, span, wide, target, answer = std::move(answer)] {
+            core_->end_reading(answer ? answer->bytes.size() : 0);
+            const bool is_other = is_other_version(*read, answer);
+            Result<ObjectBytes> given = answer;
+            if (answer) {
+              keep(*read, *answer);
+              given = copy_out(*read, target.subspan(span.begin - wide.begin, span.size()), span, answer->version);
+            }
+            core_->free_memory(std::move(*block), wide.size());
+            is_other ? read_anew(read) : finish(read, std::move(given));
+          });
+        });
+    return true;
+  }
+
+  static Result<ObjectBytes> copy_out(const Pending& read, ConstBytes bytes, ByteSpan span, ObjectVersion version) {
+    const auto memory = read.allocate(bytes.size());
+    if (!memory) return std::unexpected(memory.error());
+    std::ranges::copy(bytes, memory->begin());
+    return ObjectBytes{memory->first(bytes.size()), span.begin, version};
   }
 
   void read_whole(const PendingPtr& read, ByteSpan span) const {
@@ -288,10 +346,13 @@ class StagedStore final : public Store {
   // Everything from the source, into the reader's memory.
   void read_source(const PendingPtr& read) const {
     core_->begin_reading();
-    source_->start_read(read->wanted, read->allocate, read->stop, [this, read](Result<ObjectBytes> answer) {
-      core_->post([this, read, answer = std::move(answer)] {
+    const bool is_unknown = !read->object;
+    if (is_unknown) core_->begin_unknown(read->origin.name);
+    source_->start_read(read->wanted, read->allocate, read->stop, [this, read, is_unknown](Result<ObjectBytes> answer) {
+      core_->post([this, read, is_unknown, answer = std::move(answer)] {
         core_->end_reading(answer ? answer->bytes.size() : 0);
         if (answer) keep(*read, *answer);
+        if (is_unknown) core_->end_unknown(read->origin.name);
         finish(read, answer);
       });
     });
@@ -320,11 +381,23 @@ class StagedStore final : public Store {
         [this, read, span](Result<ObjectBytes> answer) {
           core_->post([this, read, span, answer = std::move(answer)] {
             core_->end_reading(answer ? answer->bytes.size() : 0);
+            if (is_other_version(*read, answer)) return read_anew(read);
             if (!answer) return finish(read, answer);
             keep(*read, *answer);
             finish(read, ObjectBytes{read->memory, span.begin, answer->version});
           });
         });
+  }
+
+  // The object is not the one whose copy was begun. A reader that did not name a version takes the present one.
+  static bool is_other_version(const Pending& read, const Result<ObjectBytes>& answer) {
+    return !answer && answer.error().code == ErrorCode::kChanged && !read.wanted.version;
+  }
+  void read_anew(const PendingPtr& read) const {
+    core_->forget(read->origin.name);
+    read->being_read = nullptr;
+    read->object = nullptr;
+    read_source(read);
   }
 
   void keep(const Pending& read, const ObjectBytes& answer) const {

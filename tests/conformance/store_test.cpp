@@ -8,6 +8,7 @@
 
 #include "base/memory/opening_memory.h"
 #include "penstock/interruption.h"
+#include "penstock/stage.h"
 #include "store/file/file_store.h"
 #include "store/http/http_store.h"
 #include "store/memory_store.h"
@@ -64,6 +65,24 @@ Filled web(bool has_head) {
   });
   auto store = make_http_store();
   return {store ? *store : nullptr, server->url("/root"), server};
+}
+
+// Through a folder that has nothing yet, or everything.
+Filled staged(Filled inner, bool is_whole) {
+  if (inner.store == nullptr) return inner;
+  struct Owner {
+    std::shared_ptr<void> inner;
+    TemporaryFolder folder;
+  };
+  const auto owner = std::make_shared<Owner>(std::move(inner.owner));
+  auto stage = StagedFolder::open(owner->folder.path());
+  EXPECT_TRUE(stage) << stage.error().describe();
+  const auto store = (*stage)->before(inner.store, inner.root);
+  for (const auto& [name, size] : kObjects) {
+    if (!is_whole) continue;
+    EXPECT_TRUE(read_all(*store, inner.root + "/" + name, 1000)) << size;
+  }
+  return {store, inner.root, owner};
 }
 
 struct Kind {
@@ -499,6 +518,9 @@ INSTANTIATE_TEST_SUITE_P(
                          }},
                     Kind{"Web", [] { return web(true); }},
                     Kind{"WebWithoutHead", [] { return web(false); }},
+                    Kind{"StagedFiles", [] { return staged(files({}), false); }},
+                    Kind{"StagedWeb", [] { return staged(web(true), false); }},
+                    Kind{"StagedWebThatWasRead", [] { return staged(web(true), true); }},
                     Kind{"FaultStoreWithoutFaults",
                          [] {
                            Filled inner = memory(1000);

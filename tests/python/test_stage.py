@@ -278,7 +278,8 @@ def test_batches_do_not_depend_on_staging(kind, shuffle, shards, tmp_path):
             assert batches(loader) is not None
             staging = loader.stats()["staging"]
         assert staging["error"] == ""
-        assert staging["served_bytes"] > 0
+        assert staging["served_bytes"] > 0 or kind == "zarr"  # whose decoded chunks stay in memory
+        assert sum(server.sent.values()) <= 1.1 * size_of(data)
         # The next run reads no sample from the source.
         with ps.Loader(where, stage=tmp_path / "copy", **options) as loader:
             assert [batches(loader), batches(loader)] == wanted

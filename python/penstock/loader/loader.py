@@ -162,9 +162,9 @@ class Loader:
         self._stage = self._open_stage(source, stage, budget)
         # Pieces on their way are memory of the loader, too.
         budget -= budget // 8 if self._stage is not None else 0
-        self.source = open_source(source, kind, **{keyword: value for keyword, value in
-                                                   (("memory", memory if budget else None), ("stage", stage))
-                                                   if value is not None})
+        given = {"memory": memory if budget else None, "stage": stage}
+        keywords: dict[str, Any] = {keyword: value for keyword, value in given.items() if value is not None}
+        self.source = open_source(source, kind, **keywords)
         self._output = choose_output(output)
         self._ranks_are_given = rank is not None or world_size is not None
         self._ranks = choose_ranks(rank, world_size)

@@ -23,18 +23,14 @@ struct SampleBlock {
   std::vector<std::byte*> memory;  // by field of the reader
 };
 
-// What the readers count, over all blocks.
-struct BlockCounts {
-  std::uint64_t chunks_decoded = 0, bytes_read = 0;
-};
-
 class BlockReader {
  public:
   virtual ~BlockReader() = default;
 
   // Fails with the error of a sample or chunk that cannot be read, and with kStopped when `go_on` returns false.
   virtual Status read(const SampleBlock& block, const std::function<bool()>& go_on) = 0;
-  virtual BlockCounts counts() const = 0;
+  // Over all blocks; a chunk counts each time.
+  virtual std::uint64_t chunks_decoded() const { return 0; }
 };
 
 struct ReaderMemory {

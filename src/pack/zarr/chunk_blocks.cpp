@@ -17,6 +17,7 @@
 namespace penstock {
 namespace {
 
+constexpr std::size_t kMinListed = 1 << 12;        // chunks, before a list is shortened
 constexpr std::uint64_t kLibraryBytes = 2 * kMiB;  // what decompressors allocate by themselves
 
 // Whether `next`, a box of the sample after, continues `box` along an axis on which both have one element. Then `box`
@@ -81,32 +82,22 @@ class ChunkBlocks final : public BlockReader {
     for (unsigned i = 0; i < memory.threads; ++i) workers_.push_back(std::make_unique<Worker>(*source_, budget_));
   }
 
+  ~ChunkBlocks() override { ledger_.release(listed_bytes_); }
+
   Status read(const SampleBlock& block, const std::function<bool()>& go_on) override {
     aim(block);
-    std::vector<ChunkId> chunks;
-    const std::uint64_t most = count_pieces(source_->storage().arrays, boxes_.boxes);
-    const std::uint64_t bytes = most * sizeof(ChunkId) + boxes_.boxes.size() * sizeof(ArrayBox);
-    if (!ledger_.try_reserve(bytes))
-      return fail(ErrorCode::kNoMemory, "no memory left for the list of chunks: give more memory",
-                  {source_->uri(), -1, -1, static_cast<std::int64_t>(block.first)});
-    chunks.reserve(most);
-    list_chunks(source_->storage().arrays, boxes_.boxes, chunks);
-    std::ranges::sort(chunks);
-    chunks.erase(std::ranges::unique(chunks).begin(), chunks.end());
+    const auto chunks = chunks_of_block(block);
+    if (!chunks) return std::unexpected(chunks.error());
     Status done = run_tasks(
-        static_cast<unsigned>(workers_.size()), chunks.size(),
-        [&](unsigned thread, std::uint64_t task) { return copy_chunk(*workers_[thread], chunks[task]); }, go_on);
-    ledger_.release(bytes);
-    chunks_decoded_ += chunks.size();
+        static_cast<unsigned>(workers_.size()), chunks->size(),
+        [&](unsigned thread, std::uint64_t task) { return copy_chunk(*workers_[thread], (*chunks)[task]); }, go_on);
+    chunks_decoded_ += chunks->size();
+    ledger_.release(listed_bytes_);
+    listed_bytes_ = 0;
     return done;
   }
 
-  BlockCounts counts() const override {
-    BlockCounts counts{chunks_decoded_, 0};
-    for (const auto& worker : workers_)
-      counts.bytes_read += worker->counters.stages[static_cast<std::size_t>(Stage::kRead)].bytes.get();
-    return counts;
-  }
+  std::uint64_t chunks_decoded() const override { return chunks_decoded_; }
 
  private:
   struct Worker {
@@ -134,6 +125,40 @@ class ChunkBlocks final : public BlockReader {
           {fields_[i], spec.dtype, view.rank, view.shape, block.memory[i], view.stride, {}, false});
       join_boxes(*source_, fields_[i], block.first, block.samples, sample_elements, boxes_.boxes);
     }
+  }
+
+  // Each chunk once, in ascending order. Neighbouring samples need the same chunks, so the list is shortened as it grows.
+  Result<std::vector<ChunkId>> chunks_of_block(const SampleBlock& block) {
+    std::vector<ChunkId> chunks;
+    std::size_t shorten_at = kMinListed;
+    const auto shorten = [&] {
+      std::ranges::sort(chunks);
+      chunks.erase(std::ranges::unique(chunks).begin(), chunks.end());
+      shorten_at = std::max(2 * chunks.size(), kMinListed);
+    };
+    PENSTOCK_CHECK(list_bytes(boxes_.boxes.capacity() * sizeof(ArrayBox), block));
+    for (const ArrayBox& box : boxes_.boxes) {
+      const std::span<const ArrayBox> one(&box, 1);
+      const std::uint64_t more = count_pieces(source_->storage().arrays, one);
+      if (const std::size_t needed = chunks.size() + more; needed > chunks.capacity()) {
+        const std::size_t capacity = std::max(needed, 2 * chunks.capacity());
+        PENSTOCK_CHECK(list_bytes(capacity * sizeof(ChunkId), block));
+        chunks.reserve(capacity);
+      }
+      list_chunks(source_->storage().arrays, one, chunks);
+      if (chunks.size() > shorten_at) shorten();
+    }
+    shorten();
+    return chunks;
+  }
+
+  // Reserves memory for lists until the block is read.
+  Status list_bytes(std::uint64_t bytes, const SampleBlock& block) {
+    if (!ledger_.try_reserve(bytes))
+      return fail(ErrorCode::kNoMemory, "no memory left for the list of chunks: give more memory",
+                  {source_->uri(), -1, -1, static_cast<std::int64_t>(block.first)});
+    listed_bytes_ += bytes;
+    return {};
   }
 
   Status copy_chunk(Worker& worker, const ChunkId& chunk) {
@@ -169,6 +194,7 @@ class ChunkBlocks final : public BlockReader {
   std::vector<std::unique_ptr<Worker>> workers_;
   SampleBoxes boxes_;
   std::uint64_t chunks_decoded_ = 0;
+  std::uint64_t listed_bytes_ = 0;  // reserved for the lists of a block
 };
 
 }  // namespace

@@ -51,13 +51,6 @@ class MadeBlocks final : public BlockReader {
         still_on);
   }
 
-  BlockCounts counts() const override {
-    BlockCounts counts;
-    for (const auto& worker : workers_)
-      counts.bytes_read += worker->counters.stages[static_cast<std::size_t>(Stage::kRead)].bytes.get();
-    return counts;
-  }
-
  private:
   struct Worker {
     Worker(const SamplePlan& plan, ScratchBudget& budget, const SharedReads& shared)

@@ -47,11 +47,10 @@ struct ZarrPackReport {
   std::uint64_t shards_kept = 0;      // finished by an earlier run
   std::uint64_t shards_damaged = 0;   // of an earlier run, and written anew
   std::uint64_t bytes = 0;            // of the elements, before compression
-  std::uint64_t stored_bytes = 0;     // of the shards
-  std::uint64_t bytes_read = 0;
+  std::uint64_t stored_bytes = 0;     // of the shards that were written now; of all when finishing
   std::uint64_t chunks_decoded = 0;   // of the source; a chunk counts each time that it is decoded
-  std::uint64_t chunks_distinct = 0;  // an upper bound where several fields share an array
   std::uint64_t peak_memory = 0;      // reserved in the ledger
+  std::string root_metadata;          // the key of the last object; empty where other parts are missing
   unsigned threads = 0;
   double seconds = 0;
 };
@@ -60,6 +59,9 @@ struct ZarrPackReport {
 // destination holds something else, and with kNoMemory, which says how much is needed, if one row of chunks does not fit.
 Result<ZarrPackReport> pack_zarr(const SourcePtr& source, const std::string& destination,
                                  const ZarrPackOptions& options);
+
+// Whether the packing of a hierarchy was begun here.
+Result<bool> is_zarr_pack(const std::string& destination, const std::vector<std::string>& headers);
 
 // Checks that all shards of all parts are there, and writes the metadata. Needs no source: headers, threads and progress
 // are the only options that it uses.

@@ -8,10 +8,11 @@
 #include <fstream>
 #include <thread>
 
-#include "stage/stage_folder.h"
+#include "stage/copying_folder.h"
 #include "stage/stage_records.h"
 #include "store/memory_store.h"
 #include "store/store_of_uri.h"
+#include "support/failing_stage_calls.h"
 #include "support/fault_store.h"
 #include "support/temporary_folder.h"
 #include "support/text_bytes.h"
@@ -34,27 +35,6 @@ std::string contents(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
-
-// One call fails; all others work.
-struct FailingCalls final : StageCalls {
-  mutable std::atomic<int> fallocate_errno = 0, pwrite_errno = 0, fsync_errno = 0, rename_errno = 0;
-  mutable std::atomic<int> good_writes = 0;
-  std::int64_t free = -1;
-
-  static int with(int number) { return errno = number, -1; }
-  int fallocate(int file, std::uint64_t bytes) const override {
-    return fallocate_errno != 0 ? with(fallocate_errno) : StageCalls::fallocate(file, bytes);
-  }
-  std::int64_t pwrite(int file, ConstBytes bytes, std::uint64_t offset) const override {
-    return pwrite_errno != 0 && good_writes-- <= 0 ? with(pwrite_errno) : StageCalls::pwrite(file, bytes, offset);
-  }
-  int fsync(int file) const override { return fsync_errno != 0 ? with(fsync_errno) : StageCalls::fsync(file); }
-  int syncfs(int file) const override { return fsync_errno != 0 ? with(fsync_errno) : StageCalls::syncfs(file); }
-  int rename(const char* from, const char* to) const override {
-    return rename_errno != 0 ? with(rename_errno) : StageCalls::rename(from, to);
-  }
-  std::int64_t free_bytes(const char* folder) const override { return free >= 0 ? free : StageCalls::free_bytes(folder); }
-};
 
 class StageDataSet : public testing::Test {
  protected:

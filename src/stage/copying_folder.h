@@ -1,4 +1,4 @@
-// The Stage that users have: the core of a staged folder with its threads.
+// The StagedFolder that users have: the core with its threads.
 //
 // Thread-safe. The last owner ends the threads; where that is one of these threads, which lets go of a source, it is
 // not waited for.
@@ -14,18 +14,18 @@
 
 namespace penstock {
 
-class StageFolder final : public Stage, public std::enable_shared_from_this<StageFolder> {
+class CopyingFolder final : public StagedFolder, public std::enable_shared_from_this<CopyingFolder> {
  public:
-  static Result<std::shared_ptr<StageFolder>> open(const std::string& folder, const StageOptions& options,
+  static Result<std::shared_ptr<CopyingFolder>> open(const std::string& folder, const StageOptions& options,
                                                    std::shared_ptr<const StageCalls> calls);
-  explicit StageFolder(std::shared_ptr<StageCore> core, unsigned threads);
-  StageFolder(const StageFolder&) = delete;
-  ~StageFolder() override;
+  explicit CopyingFolder(std::shared_ptr<StageCore> core, unsigned threads);
+  CopyingFolder(const CopyingFolder&) = delete;
+  ~CopyingFolder() override;
 
-  StageStats stats() const override { return core_->stats(); }
+  StagingStats stats() const override { return core_->stats(); }
   void close() override PENSTOCK_EXCLUDES(mutex_);
   std::shared_ptr<const Store> before(std::shared_ptr<const Store> store, const std::string& root) override;
-  void copy(const SourcePtr& source) override { core_->copy(walk_source(source)); }
+  void copy(const SourcePtr& source) override { core_->copy(walk_source(source), true); }
 
   StageCore& core() { return *core_; }
 

@@ -1,4 +1,4 @@
-#include "stage/stage_folder.h"
+#include "stage/copying_folder.h"
 
 #include <unistd.h>
 
@@ -9,15 +9,15 @@
 
 namespace penstock {
 
-Result<std::shared_ptr<StageFolder>> StageFolder::open(const std::string& folder, const StageOptions& options,
+Result<std::shared_ptr<CopyingFolder>> CopyingFolder::open(const std::string& folder, const StageOptions& options,
                                                        std::shared_ptr<const StageCalls> calls) {
   if (folder.empty()) return fail(ErrorCode::kInvalidArgument, "the folder to stage to is an empty string");
   auto core = StageCore::open(absolute_key(folder), options, std::move(calls));
   if (!core) return std::unexpected(std::move(core).error());
-  return std::make_shared<StageFolder>(*std::move(core), std::max(options.threads, 1U));
+  return std::make_shared<CopyingFolder>(*std::move(core), std::max(options.threads, 1U));
 }
 
-StageFolder::StageFolder(std::shared_ptr<StageCore> core, unsigned threads)
+CopyingFolder::CopyingFolder(std::shared_ptr<StageCore> core, unsigned threads)
     : core_(std::move(core)),
       process_(getpid()) {
   const MutexLock lock(mutex_);
@@ -25,9 +25,9 @@ StageFolder::StageFolder(std::shared_ptr<StageCore> core, unsigned threads)
   threads_.emplace_back([core = core_] { core->finish_objects(); });
 }
 
-StageFolder::~StageFolder() { close(); }
+CopyingFolder::~CopyingFolder() { close(); }
 
-void StageFolder::close() {
+void CopyingFolder::close() {
   const MutexLock lock(mutex_);
   // A forked child has no threads to wait for.
   const bool has_threads = process_ == getpid();
@@ -41,18 +41,18 @@ void StageFolder::close() {
   threads_.clear();
 }
 
-std::shared_ptr<const Store> StageFolder::before(std::shared_ptr<const Store> store, const std::string& root) {
+std::shared_ptr<const Store> CopyingFolder::before(std::shared_ptr<const Store> store, const std::string& root) {
   core_->add_origin(root, store);
   return make_staged_store(std::move(store), core_, shared_from_this());
 }
 
-Result<std::shared_ptr<Stage>> Stage::open(const std::string& folder, const StageOptions& options) {
-  auto stage = StageFolder::open(folder, options, std::make_shared<StageCalls>());
+Result<std::shared_ptr<StagedFolder>> StagedFolder::open(const std::string& folder, const StageOptions& options) {
+  auto stage = CopyingFolder::open(folder, options, std::make_shared<StageCalls>());
   if (!stage) return std::unexpected(std::move(stage).error());
   return *std::move(stage);
 }
 
-Result<SourcePtr> open_staged(const std::shared_ptr<Stage>& stage, const std::vector<std::string>& uris,
+Result<SourcePtr> open_staged(const std::shared_ptr<StagedFolder>& stage, const std::vector<std::string>& uris,
                               const std::function<Result<SourcePtr>()>& open) {
   const StoreWrapScope scope([&](std::shared_ptr<const Store> store,
                                  const std::string& uri) -> Result<std::shared_ptr<const Store>> {
