@@ -106,8 +106,8 @@ class JpegCodec final : public ImageCodec {
     JDIMENSION x, width;
   };
 
-  // kLeftToLibrary: our Huffman decoder has finished, but there are bytes before the end marker. libjpeg decides
-  // whether they are damage; it tolerates a few.
+  // kLeftToLibrary: our Huffman decoder has finished, but there are bytes before the marker that follows. libjpeg
+  // decides whether they are damage; it tolerates a few.
   enum class Outcome : std::uint8_t { kDone, kFailed, kLeftToLibrary };
 
   void create() {

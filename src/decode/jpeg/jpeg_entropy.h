@@ -33,8 +33,8 @@ class JpegEntropyDecoder {
   // first MCU of the whole image, which must have restart markers. What lies above and beside the part is passed over
   // from marker to marker; damage there is noticed only if it hides a marker or looks like one.
   bool attach_to_window(jpeg_decompress_struct& info, const JpegWindow& window, ConstBytes scan);
-  // Call it after the last row of a window: decodes to the end of the interval, where damage shows. Returns false if data
-  // are left there.
+  // Call it after the last row of a window: decodes to the end of the interval, where damage shows. Returns false
+  // if data are left there.
   bool finish_window(jpeg_decompress_struct& info);
 
   // Call it after the last MCU of the image: libjpeg then continues at the marker that follows. Returns false, and

@@ -8,13 +8,13 @@ namespace {
 
 // Data have an FF in every 256 bytes or so, which is almost always stuffed. Looking for pairs block by block is three
 // times as fast as stopping at each.
-constexpr std::ptrdiff_t kBlock = 128;
+constexpr std::ptrdiff_t kMarkerSearchBlock = 128;
 
 // Compilers make vector instructions of the inner loop. It reads the byte behind the block, too.
 [[gnu::always_inline]] inline const std::uint8_t* skip_blocks(const std::uint8_t* at, const std::uint8_t* end) {
-  for (; end - at > kBlock; at += kBlock) {
+  for (; end - at > kMarkerSearchBlock; at += kMarkerSearchBlock) {
     std::uint8_t found = 0;
-    for (std::ptrdiff_t i = 0; i < kBlock; ++i) {
+    for (std::ptrdiff_t i = 0; i < kMarkerSearchBlock; ++i) {
       const auto begins = static_cast<std::uint8_t>(at[i] == 0xFF);
       const auto is_data = static_cast<std::uint8_t>((at[i + 1] == 0) | (at[i + 1] == 0xFF));
       found = static_cast<std::uint8_t>(found | (begins & ~is_data));

@@ -29,7 +29,7 @@ constexpr unsigned kUsualInterval = 4;
 constexpr std::size_t kBytesPerRestart = 4;
 constexpr std::size_t kMostRestartsShare = 125;  // of the file may be 1/200
 
-unsigned divided_up(unsigned value, unsigned by) { return (value + by - 1) / by; }
+unsigned parts_of(unsigned value, unsigned size) { return (value + size - 1) / size; }
 
 struct Destination {
   jpeg_destination_mgr base;
@@ -85,7 +85,8 @@ class RestartRewriter {
   Result<std::vector<std::byte>> rewrite() {
     PENSTOCK_CHECK(check_decodable());
     if (!read_coefficients()) return errors_.error();
-    // Decoders keep their Huffman tables between images that share them, so the tables stay if that costs less than 1 %.
+    // Decoders keep their Huffman tables between images that share them, so the tables stay if that costs less than
+    // 1 %.
     const bool may_keep_tables = !source_.progressive_mode && !source_.arith_code && source_.input_scan_number == 1;
     const bool is_done = (may_keep_tables && write(false, encoded_.size() + encoded_.size() / 100)) ||
                          (errors_.code() != ErrorCode::kStopped && write(true, largest_output()));
@@ -218,12 +219,12 @@ class RestartRewriter {
   unsigned restart_interval() const {
     const bool is_grey = source_.num_components == 1;
     const auto side = [&](int factor) { return static_cast<unsigned>(DCTSIZE * (is_grey ? 1 : factor)); };
-    const unsigned columns = divided_up(source_.image_width, side(source_.max_h_samp_factor));
-    const unsigned rows = divided_up(source_.image_height, side(source_.max_v_samp_factor));
+    const unsigned columns = parts_of(source_.image_width, side(source_.max_h_samp_factor));
+    const unsigned rows = parts_of(source_.image_height, side(source_.max_v_samp_factor));
     const std::size_t affordable = encoded_.size() / kMostRestartsShare / kBytesPerRestart / rows;
     const auto per_row = static_cast<unsigned>(
-        std::clamp<std::size_t>(affordable, 1, divided_up(columns, kUsualInterval)));
-    return divided_up(columns, per_row);
+        std::clamp<std::size_t>(affordable, 1, parts_of(columns, kUsualInterval)));
+    return parts_of(columns, per_row);
   }
 
   const Limits limits_;

@@ -23,7 +23,7 @@ Result<std::uint64_t> restart_rewriting_bytes(ConstBytes encoded, const Limits& 
 // (kStopped). kUnsupported means that the file is valid and should be kept as it is: libjpeg can read it but not write
 // it as one baseline scan, or it would become more than twice as large. Bytes behind the end marker are dropped.
 //
-// The same bytes give the same result on every machine. Thread-safe.
+// The same bytes give the same result with the same libjpeg. Thread-safe.
 Result<std::vector<std::byte>> rewrite_with_restarts(ConstBytes encoded, const Limits& limits = {});
 
 }  // namespace penstock

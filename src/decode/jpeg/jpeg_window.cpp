@@ -12,13 +12,13 @@ constexpr std::size_t kShortestFrameHeader = 9;
 
 // Along one axis, [begin, end) becomes whole MCUs of `side` pixels with all that it depends on. Upsampling looks at one
 // subsampled pixel beyond, and the codec takes one more column.
-void widen(int& begin, int& end, int image_end, int side, int factor, int scale_denominator) {
+void widen_to_mcus(int& begin, int& end, int image_end, int side, int factor, int scale_denominator) {
   const int margin = (1 + 2 * factor) * scale_denominator;
   begin = std::max(0, begin - margin) / side * side;
   end = std::min(image_end, (end + margin + side - 1) / side * side);
 }
 
-bool is_frame(unsigned marker) { return marker == 0xC0 || marker == 0xC1; }
+bool is_frame_header(unsigned marker) { return marker == 0xC0 || marker == 0xC1; }
 
 // Those that matter to the pixels: tables, restart interval, frame, scan, and whose colours the image has.
 bool is_kept(unsigned marker) {
@@ -30,7 +30,7 @@ bool is_kept(unsigned marker) {
     case 0xE0:  // JFIF
     case 0xEE:  // Adobe
       return true;
-    default: return is_frame(marker);
+    default: return is_frame_header(marker);
   }
 }
 
@@ -47,8 +47,8 @@ JpegWindow jpeg_window(const jpeg_decompress_struct& image, const Rect& region, 
   const int width = static_cast<int>(image.image_width), height = static_cast<int>(image.image_height);
   const int across = image.max_h_samp_factor, down = image.max_v_samp_factor;
   int left = region.x, right = region.x + region.width, top = region.y, bottom = region.y + region.height;
-  widen(left, right, width, DCTSIZE * across, across, scale_denominator);
-  widen(top, bottom, height, DCTSIZE * down, down, scale_denominator);
+  widen_to_mcus(left, right, width, DCTSIZE * across, across, scale_denominator);
+  widen_to_mcus(top, bottom, height, DCTSIZE * down, down, scale_denominator);
   // The only component of a scan is not interleaved: its MCU is one block.
   const int mcu_width = DCTSIZE * (image.comps_in_scan == 1 ? 1 : across);
   const int mcu_height = DCTSIZE * (image.comps_in_scan == 1 ? 1 : down);
@@ -79,7 +79,7 @@ bool write_window_header(ConstBytes header, const Rect& window, std::vector<std:
     if (is_kept(marker)) {
       if (out.size() + length > kMostHeaderBytes) return false;
       out.insert(out.end(), segment.begin(), segment.end());
-      if (is_frame(marker)) {
+      if (is_frame_header(marker)) {
         if (length < kShortestFrameHeader) return false;
         std::byte* const size = out.data() + out.size() - length + kOffsetOfHeight;
         set_u16(size, window.height);

@@ -24,8 +24,8 @@ struct JpegWindow {
   bool has_last_mcu = false;  // of the image
 };
 
-// The smallest window in which the pixels of `region`, scaled down by `scale_denominator`, are those of the whole image.
-// `image` must have one scan, and its header must have been read.
+// The smallest window in which the pixels of `region`, scaled down by `scale_denominator`, are those of the whole
+// image. `image` must have one scan, and its header must have been read.
 JpegWindow jpeg_window(const jpeg_decompress_struct& image, const Rect& region, int scale_denominator);
 
 // Replaces `out` by the header of an image of this size with the tables and colours of another, whose `header` reaches
