@@ -354,6 +354,22 @@ def test_closing_ends_the_threads(shards, tmp_path):
     wait_for(lambda: threads() <= before)
 
 
+def test_a_source_goes_on_staging_after_its_loader(shards, tmp_path):
+    with serve(shards, wait=0.01) as server:
+        source = ps.Tar(server.url + "/t-{0..2}.tar", stage=tmp_path / "copy")
+        with ps.Loader(source, output="numpy", batch_size=10) as loader:
+            next(iter(loader))
+        with ps.Loader(source, output="numpy", batch_size=10) as loader:
+            wait_for(lambda: loader.stats()["staging"]["objects_whole"] == 3)
+    same_files(shards, tmp_path / "copy")
+
+
+def test_commands_read_through_a_folder(shards, tmp_path):
+    run = subprocess.run(["penstock", "verify", shards, "--stage", tmp_path / "copy"], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "copy/.penstock-stage/manifest").exists()
+
+
 def test_an_open_source_is_not_staged_again(shards, tmp_path):
     source = ps.Tar(shards, stage=tmp_path / "copy")
     loader = ps.Loader(source, output="numpy")

@@ -207,7 +207,8 @@ class Loader:
             except BaseException:
                 self._close_own_cache()
                 raise
-        if self._stage is not None:
+        self._owns_stage = stage is not None
+        if self._stage is not None and self._owns_stage:
             self._stage.enter()
         self.batch_size = options.batch_size
         self.drop_last = options.drop_last
@@ -396,8 +397,9 @@ class Loader:
         """Ends the worker threads. Batches that were delivered remain valid."""
         if self._process == os.getpid():
             if self._stage is not None and not self._closed:
-                self._stage.stats()
-                self._stage.leave()
+                self._stage.stats()  # so that a failure is logged
+                if self._owns_stage:
+                    self._stage.leave()
             self._closed = True
             self._core.close()
             self._log_warnings()
