@@ -8,10 +8,10 @@
 namespace penstock {
 namespace {
 
-// While readers read from the source: so many reads of so many bytes are enough to use what the readers leave of a
-// link, and too few to slow them down.
-constexpr std::size_t kGentleReads = 4;
-constexpr std::uint64_t kGentleBytes = 1 << 20;
+// While readers read from the source: so many bytes in flight, in so many reads, are enough to use what the readers
+// leave of a link, and too few to slow them down. Readers of small samples leave small gaps, so there are many reads.
+constexpr std::size_t kGentleReads = 16;
+constexpr std::uint64_t kGentleBytes = 1 << 20, kGentleBytesInFlight = 4 << 20;
 // After a source was opened, its first batch is about to be read, and nothing else.
 constexpr auto kQuietStart = std::chrono::milliseconds(500);
 constexpr auto kGentleStart = std::chrono::seconds(2);
@@ -93,7 +93,8 @@ bool StageCore::may_read() const {
   const bool is_gentle = reading_ > 0 || Clock::now() < gentle_until_;
   // A store without reads ahead blocks the worker. One worker stays free.
   const std::size_t most = ahead > 0 ? ahead : std::max<std::size_t>(workers_, 2) - 1;
-  return in_flight_.size() < (is_gentle ? std::min(ahead > 0 ? kGentleReads : 1, most) : most);
+  if (!is_gentle) return in_flight_.size() < most;
+  return in_flight_.size() < std::min(ahead > 0 ? kGentleReads : 1, most) && memory_.used() < kGentleBytesInFlight;
 }
 
 // Starts one read of the copier. Claims of other processes are looked at again after a while.
