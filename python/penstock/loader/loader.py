@@ -371,7 +371,8 @@ class Loader:
         if stage is None:
             return source._stage if isinstance(source, Source) else None
         if isinstance(source, Source):
-            raise UsageError("the source is open already; give stage= to the function that opens it", code="invalid_argument")
+            raise UsageError("the source is open already; give stage= to the function that opens it",
+                             code="invalid_argument")
         return open_stage(stage, min(budget // 8, 64 << 20))
 
     def stats(self) -> LoaderStats:
