@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import sys
@@ -175,6 +176,12 @@ def open_stage(folder: Path | None, memory: int = 0) -> OpenStage | None:
 
 def _folder(folder: Any) -> str:
     return os.path.abspath(os.path.expanduser(path_argument("stage", folder)))
+
+
+@atexit.register
+def _close_all() -> None:
+    for stage in list(_open.values()):
+        stage.handle.close()
 
 
 # The threads of a stage do not come along through a fork, so a child opens its own.

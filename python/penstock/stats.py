@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TypedDict
 
 __all__ = ["CacheHits", "CacheStats", "ChunkStats", "Counts", "EpochStats", "ErrorRecord", "LoaderStats", "MemoryStats",
-           "QueueStats", "RankStats", "ShuffleStats", "StageStats", "Stages", "StagingStats", "TierHits", "TierState", "TierStats",
-           "TuningStats"]
+           "QueueStats", "RankStats", "ShuffleStats", "StageStats", "Stages", "StagingStats", "TierHits", "TierState",
+           "TierStats", "TuningStats"]
 
 
 class Counts(TypedDict):

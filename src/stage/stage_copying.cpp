@@ -1,5 +1,6 @@
 // What the workers of a staged folder do: reads of the copier, one after the other, and what arrives of them.
 #include <algorithm>
+#include <utility>
 
 #include "base/hash.h"
 #include "stage/stage_core.h"
@@ -7,10 +8,10 @@
 namespace penstock {
 namespace {
 
-// While readers read from the source: so many reads of so many bytes are enough to use what the readers leave of a
-// link, and too few to slow them down.
-constexpr std::size_t kGentleReads = 4;
-constexpr std::uint64_t kGentleBytes = 1 << 20;
+// While readers read from the source: so many bytes in flight, in so many reads, are enough to use what the readers
+// leave of a link, and too few to slow them down. Readers of small samples leave small gaps, so there are many reads.
+constexpr std::size_t kGentleReads = 16;
+constexpr std::uint64_t kGentleBytes = 1 << 20, kGentleBytesInFlight = 4 << 20;
 // After a source was opened, its first batch is about to be read, and nothing else.
 constexpr auto kQuietStart = std::chrono::milliseconds(500);
 constexpr auto kGentleStart = std::chrono::seconds(2);
@@ -46,9 +47,9 @@ void StageCore::post(std::function<void()> job) {
 
 void StageCore::work() {
   const Interruption::Scope interruption(&interruption_);
-  MutexLock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (true) {
-    if (find_work(lock)) continue;
+    if (find_work()) continue;
     if (is_stopping_ && in_flight_.empty()) break;
     const bool polls = !active_.empty() || !unknown_.empty();
     changed_.wait_until(mutex_, Clock::now() + (polls ? kBetweenLooks : std::chrono::milliseconds(500)));
@@ -56,28 +57,28 @@ void StageCore::work() {
   --workers_;
 }
 
-bool StageCore::find_work(MutexLock& lock) {
+bool StageCore::find_work() {
   if (!jobs_.empty()) {
-    const auto job = std::move(jobs_.front());
+    auto job = std::move(jobs_.front());
     jobs_.pop_front();
-    lock.unlock();
-    job();
-    lock.lock();
+    const MutexUnlock unlocked(mutex_);
+    std::exchange(job, nullptr)();  // what it holds may be the last of something, which needs the mutex when it goes
     return true;
   }
   if (!arrived_.empty()) {
     const std::unique_ptr<CopyRead> read = std::move(arrived_.front());
     arrived_.pop_front();
     ++storing_;
-    lock.unlock();
-    store_answer(*read);
-    lock.lock();
+    {
+      const MutexUnlock unlocked(mutex_);
+      store_answer(*read);
+    }
     --storing_;
     changed_.notify_all();
     return true;
   }
   if (is_stopping_) return false;
-  return start_read(lock) || find_objects(lock);
+  return start_read() || find_objects();
 }
 
 std::uint64_t StageCore::bytes_per_read() const {
@@ -92,31 +93,35 @@ bool StageCore::may_read() const {
   const bool is_gentle = reading_ > 0 || Clock::now() < gentle_until_;
   // A store without reads ahead blocks the worker. One worker stays free.
   const std::size_t most = ahead > 0 ? ahead : std::max<std::size_t>(workers_, 2) - 1;
-  return in_flight_.size() < (is_gentle ? std::min(ahead > 0 ? kGentleReads : 1, most) : most);
+  if (!is_gentle) return in_flight_.size() < most;
+  return in_flight_.size() < std::min(ahead > 0 ? kGentleReads : 1, most) && memory_.used() < kGentleBytesInFlight;
 }
 
 // Starts one read of the copier. Claims of other processes are looked at again after a while.
-bool StageCore::start_read(MutexLock& lock) {
+bool StageCore::start_read() {
   if (!may_read()) return false;
   auto read = std::make_unique<CopyRead>();
   if (Clock::now() >= look_again_) {
     const std::vector<ObjectPtr> objects(active_.begin(), active_.end());
     const std::uint64_t most = bytes_per_read();
     for (const ObjectPtr& object : objects) {
-      lock.unlock();
-      const auto span = object->claim(most);
-      const std::uint64_t bytes = span ? span->size() : 0;
-      if (span && !memory_.try_reserve(bytes)) {
-        object->release(*span);
-        lock.lock();
-        return false;
+      std::optional<ByteSpan> span;
+      std::uint64_t bytes = 0;
+      bool is_whole = false, is_over = false;
+      {
+        const MutexUnlock unlocked(mutex_);
+        span = object->claim(most);
+        bytes = span ? span->size() : 0;
+        if (span && !memory_.try_reserve(bytes)) {
+          object->release(*span);
+          return false;
+        }
+        // Without a claim, or with that of a process that has just finished, the object may be whole meanwhile.
+        is_whole = object->look_whether_whole();
+        if (span && is_whole) object->release(*span);
+        is_over = is_whole || object->has_failed() || object->is_filled();
+        if (is_over && !is_whole && !object->has_failed()) finish_later(object);
       }
-      // Without a claim, or with that of a process that has just finished, the object may be whole meanwhile.
-      const bool is_whole = object->look_whether_whole();
-      if (span && is_whole) object->release(*span);
-      const bool is_over = is_whole || object->has_failed() || object->is_filled();
-      if (is_over && !is_whole && !object->has_failed()) finish_later(object);
-      lock.lock();
       if (is_over) {
         const auto at = std::ranges::find(active_, object);
         if (at != active_.end()) active_.erase(at);
@@ -140,9 +145,8 @@ bool StageCore::start_read(MutexLock& lock) {
   if (!read->object && !take_unknown(*read)) return false;
   CopyRead* const sent = read.get();
   in_flight_.push_back(std::move(read));
-  lock.unlock();
+  const MutexUnlock unlocked(mutex_);
   send(sent);
-  lock.lock();
   return true;
 }
 
@@ -263,22 +267,24 @@ void StageCore::store_answer(CopyRead& read) {
   memory_.release(read.reserved);
 }
 
-bool StageCore::find_objects(MutexLock& lock) {
+bool StageCore::find_objects() {
   if (walks_.empty() || active_.size() + unknown_.size() >= kObjectsAtOnce || filled_.size() >= kMaxFilled)
     return false;
   std::unique_ptr<ObjectWalk> walk = std::move(walks_.front());
   walks_.pop_front();
   ++walking_;
-  lock.unlock();
-  std::optional<FoundObject> found;
-  for (std::size_t i = 0; i < kFoundAtOnce; ++i) {
-    found = walk->next();
-    if (!found || is_stopping_) break;
-    take_up(*found);
+  bool is_over = false;
+  {
+    const MutexUnlock unlocked(mutex_);
+    std::optional<FoundObject> found;
+    for (std::size_t i = 0; i < kFoundAtOnce; ++i) {
+      found = walk->next();
+      if (!found || is_stopping_) break;
+      take_up(*found);
+    }
+    is_over = !found;
+    if (is_over) walk.reset();
   }
-  const bool is_over = !found;
-  if (is_over) walk.reset();
-  lock.lock();
   --walking_;
   if (!is_over) walks_.push_front(std::move(walk));
   changed_.notify_all();

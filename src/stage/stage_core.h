@@ -100,13 +100,13 @@ class StageCore {
 
   StageCore(std::unique_ptr<StageContext> context, const StageOptions& options);
 
-  bool find_work(MutexLock& lock) PENSTOCK_REQUIRES(mutex_);
+  bool find_work() PENSTOCK_REQUIRES(mutex_);
   bool may_read() const PENSTOCK_REQUIRES(mutex_);
   std::uint64_t bytes_per_read() const PENSTOCK_REQUIRES(mutex_);
-  bool start_read(MutexLock& lock) PENSTOCK_REQUIRES(mutex_);
+  bool start_read() PENSTOCK_REQUIRES(mutex_);
   bool take_unknown(CopyRead& read) PENSTOCK_REQUIRES(mutex_);
   bool is_known(const StageOrigin& origin) const PENSTOCK_REQUIRES(mutex_);
-  bool find_objects(MutexLock& lock) PENSTOCK_REQUIRES(mutex_);
+  bool find_objects() PENSTOCK_REQUIRES(mutex_);
   void take_up(const FoundObject& found) PENSTOCK_EXCLUDES(mutex_);
   void send(CopyRead* read) PENSTOCK_EXCLUDES(mutex_);
   void arrived(CopyRead* read, Result<ObjectBytes> answer) PENSTOCK_EXCLUDES(mutex_);

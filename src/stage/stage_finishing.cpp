@@ -24,7 +24,7 @@ void StageCore::finish_later(const ObjectPtr& object) {
 }
 
 void StageCore::finish_objects() {
-  MutexLock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (true) {
     while (filled_.empty() && !is_stopping_) changed_.wait(mutex_);
     if (is_stopping_) return;
@@ -32,9 +32,10 @@ void StageCore::finish_objects() {
     std::vector<ObjectPtr> batch(filled_.begin(), filled_.begin() + static_cast<std::ptrdiff_t>(count));
     filled_.erase(filled_.begin(), filled_.begin() + static_cast<std::ptrdiff_t>(count));
     finishing_ += count;
-    lock.unlock();
-    finish_batch(std::move(batch));
-    lock.lock();
+    {
+      const MutexUnlock unlocked(mutex_);
+      finish_batch(std::move(batch));
+    }
     finishing_ -= count;
     changed_.notify_all();
   }

@@ -232,7 +232,8 @@ def make_images(folder):
     for label in ("cat", "dog"):
         (folder / label).mkdir(parents=True)
         for i in range(20):
-            Image.fromarray(np.random.default_rng(i).integers(0, 255, (20, 20, 3), np.uint8)).save(folder / label / f"{i}.png")
+            pixels = np.random.default_rng(i).integers(0, 255, (20, 20, 3), np.uint8)
+            Image.fromarray(pixels).save(folder / label / f"{i}.png")
     return folder
 
 
@@ -265,7 +266,8 @@ def test_batches_do_not_depend_on_staging(kind, shuffle, shards, tmp_path):
     else:
         make_images(data)
         files = sorted(data.rglob("*.png"))
-        (data / "table.csv").write_text("image,n\n" + "".join(f"{f.relative_to(data)},{i}\n" for i, f in enumerate(files)))
+        rows = "".join(f"{file.relative_to(data)},{i}\n" for i, file in enumerate(files))
+        (data / "table.csv").write_text("image,n\n" + rows)
     options = dict(batch_size=4, shuffle=shuffle, seed=4, output="numpy", threads=2)
     with serve(data) as server:
         where = str(data) if kind == "images" else f"{server.url}/{name}"
@@ -274,7 +276,8 @@ def test_batches_do_not_depend_on_staging(kind, shuffle, shards, tmp_path):
         server.sent.clear()
         with ps.Loader(where, stage=tmp_path / "copy", **options) as loader:
             assert [batches(loader), batches(loader)] == wanted
-            wait_for(lambda: loader.stats()["staging"]["objects_whole"] >= {"tar": 3, "npy": 1, "zarr": 15}.get(kind, 40))
+            objects = {"tar": 3, "npy": 1, "zarr": 15}.get(kind, 40)
+            wait_for(lambda: loader.stats()["staging"]["objects_whole"] >= objects)
             assert batches(loader) is not None
             staging = loader.stats()["staging"]
         assert staging["error"] == ""
@@ -352,6 +355,22 @@ def test_closing_ends_the_threads(shards, tmp_path):
         source = ps.Tar(server.url + "/t-{0..2}.tar", stage=tmp_path / "other")
         del source, loader
     wait_for(lambda: threads() <= before)
+
+
+def test_a_source_goes_on_staging_after_its_loader(shards, tmp_path):
+    with serve(shards, wait=0.01) as server:
+        source = ps.Tar(server.url + "/t-{0..2}.tar", stage=tmp_path / "copy")
+        with ps.Loader(source, output="numpy", batch_size=10) as loader:
+            next(iter(loader))
+        with ps.Loader(source, output="numpy", batch_size=10) as loader:
+            wait_for(lambda: loader.stats()["staging"]["objects_whole"] == 3)
+    same_files(shards, tmp_path / "copy")
+
+
+def test_commands_read_through_a_folder(shards, tmp_path):
+    run = subprocess.run(["penstock", "verify", shards, "--stage", tmp_path / "copy"], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "copy/.penstock-stage/manifest").exists()
 
 
 def test_an_open_source_is_not_staged_again(shards, tmp_path):

@@ -207,7 +207,8 @@ class Loader:
             except BaseException:
                 self._close_own_cache()
                 raise
-        if self._stage is not None:
+        self._owns_stage = stage is not None
+        if self._stage is not None and self._owns_stage:
             self._stage.enter()
         self.batch_size = options.batch_size
         self.drop_last = options.drop_last
@@ -370,7 +371,8 @@ class Loader:
         if stage is None:
             return source._stage if isinstance(source, Source) else None
         if isinstance(source, Source):
-            raise UsageError("the source is open already; give stage= to the function that opens it", code="invalid_argument")
+            raise UsageError("the source is open already; give stage= to the function that opens it",
+                             code="invalid_argument")
         return open_stage(stage, min(budget // 8, 64 << 20))
 
     def stats(self) -> LoaderStats:
@@ -396,8 +398,9 @@ class Loader:
         """Ends the worker threads. Batches that were delivered remain valid."""
         if self._process == os.getpid():
             if self._stage is not None and not self._closed:
-                self._stage.stats()
-                self._stage.leave()
+                self._stage.stats()  # so that a failure is logged
+                if self._owns_stage:
+                    self._stage.leave()
             self._closed = True
             self._core.close()
             self._log_warnings()
