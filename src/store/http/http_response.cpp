@@ -65,7 +65,8 @@ Verdict judge_status(const Asked& asked, const ResponseHead& head) {
   const auto because = [status](std::string_view what) { return fmt::format("{} (HTTP {})", what, status); };
   const bool is_redirect = status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
   if (is_redirect && !head.location.empty()) return verdict(Verdict::Next::kRedirect, ErrorCode::kIo, "");
-  if (asked.method == Asked::Method::kHead && (status == 403 || status == 405 || status == 501))
+  const bool needs_reason = asked.wants_reasons && status >= 400 && status < 500;
+  if (asked.method == Asked::Method::kHead && (status == 403 || status == 405 || status == 501 || needs_reason))
     return ask_with(Asked::Method::kProbe);
   switch (status) {
     case 404:
@@ -304,20 +305,24 @@ void ResponseHead::add_line(std::string_view line) {
   }
 }
 
-std::int64_t ResponseHead::modified_ns() const {
-  std::string_view tag = etag;
+std::int64_t version_of_etag(std::string_view etag) {
   // A proxy that compresses makes a strong tag weak; the object is the same.
-  if (tag.starts_with("W/")) tag.remove_prefix(2);
-  if (!tag.empty()) {
-    const std::uint64_t hash = hash_text(tag, 0x9E3779B97F4A7C15u) & kMaxLength;
-    return hash == 0 ? 1 : static_cast<std::int64_t>(hash);
-  }
+  if (etag.starts_with("W/")) etag.remove_prefix(2);
+  if (etag.empty()) return 0;
+  const std::uint64_t hash = hash_text(etag, 0x9E3779B97F4A7C15u) & kMaxLength;
+  return hash == 0 ? 1 : static_cast<std::int64_t>(hash);
+}
+
+std::int64_t ResponseHead::modified_ns() const {
+  if (const std::int64_t version = version_of_etag(etag); version != 0) return version;
   const auto seconds = parse_http_date(last_modified);
   return seconds && *seconds > 0 && *seconds < 9'000'000'000 ? *seconds * 1'000'000'000 : 0;
 }
 
 std::string range_header(const Asked& asked) {
-  if (asked.method == Asked::Method::kHead || asked.method == Asked::Method::kProbeAll) return {};
+  if (asked.method == Asked::Method::kHead || asked.method == Asked::Method::kProbeAll ||
+      asked.method == Asked::Method::kExchange)
+    return {};
   if (asked.method == Asked::Method::kProbe) return "0-0";
   const ByteRange& range = asked.range;
   if (range.is_whole()) return {};
@@ -327,6 +332,10 @@ std::string range_header(const Asked& asked) {
 }
 
 Verdict judge_response(const Asked& asked, const ResponseHead& head) {
+  if (asked.method == Asked::Method::kExchange && head.status >= 200 && head.status < 300) {
+    if (!head.oddity.empty()) return odd(head.oddity);
+    return accept(0, std::nullopt, {});
+  }
   if (head.status == 416 && !range_header(asked).empty()) return judge_unsatisfiable(asked, head);
   if (head.status != 200 && head.status != 206) return judge_status(asked, head);
   if (!head.oddity.empty()) return odd(head.oddity);
