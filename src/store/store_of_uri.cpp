@@ -10,6 +10,7 @@
 #include "base/text/uri_scheme.h"
 #include "store/file/file_store.h"
 #include "store/http/http_store.h"
+#include "store/s3/s3_store.h"
 
 namespace penstock {
 namespace {
@@ -51,13 +52,21 @@ Result<std::shared_ptr<const Store>> http_store_for(const std::string& uri, cons
   return *store;
 }
 
+Result<std::shared_ptr<const Store>> s3_store_for(const std::string& uri, const std::vector<std::string>& headers) {
+  const std::string shown = without_secrets(uri);
+  for (const std::string& line : headers) PENSTOCK_CHECK(check_header(line, shown));
+  S3Options options;
+  options.headers = headers;
+  return make_s3_store(uri, std::move(options));
+}
+
 const StoreKindScope*& added_kinds() {
   thread_local const StoreKindScope* innermost = nullptr;
   return innermost;
 }
 
 std::span<const StoreKind> store_kinds() {
-  static const std::vector<StoreKind> kinds = {{{"http", "https"}, http_store_for}};
+  static const std::vector<StoreKind> kinds = {{{"http", "https"}, http_store_for}, {{"s3", "gs"}, s3_store_for}};
   return kinds;
 }
 

@@ -233,6 +233,26 @@ std::optional<std::int64_t> parse_http_date(std::string_view text) {
   return std::int64_t{std::chrono::sys_days(date).time_since_epoch().count()} * 86400 + *seconds;
 }
 
+std::optional<std::int64_t> parse_iso_time(std::string_view given) {
+  if (given.size() > 64) return std::nullopt;
+  std::string text(given);
+  for (std::size_t at = text.find('%'); at != std::string::npos; at = text.find('%')) text.erase(at, 3);
+  std::erase_if(text, [](char c) { return c == '-' || c == ':'; });
+  if (text.size() < 16 || text[8] != 'T' || text.back() != 'Z') return std::nullopt;
+  const auto number = [&](std::size_t from, std::size_t length) {
+    return parse_length(std::string_view(text).substr(from, length));
+  };
+  const auto year = number(0, 4), month = number(4, 2), day = number(6, 2), hour = number(9, 2),
+             minute = number(11, 2), second = number(13, 2);
+  if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)),
+                                         std::chrono::month(static_cast<unsigned>(*month)),
+                                         std::chrono::day(static_cast<unsigned>(*day))};
+  if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
+  return std::int64_t{std::chrono::sys_days(date).time_since_epoch().count()} * 86'400 +
+         static_cast<std::int64_t>(*hour * 3600 + *minute * 60 + *second);
+}
+
 std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view text, std::int64_t now_s,
                                                            std::chrono::milliseconds most) {
   text = trimmed(text);

@@ -29,6 +29,10 @@ std::optional<std::uint64_t> parse_length(std::string_view text);
 // Seconds since 1970, from any of the three forms that HTTP allows.
 std::optional<std::int64_t> parse_http_date(std::string_view text);
 
+// Seconds since 1970, from "20261119T101500Z" or "2026-11-19T10:15:00Z", also with fractions of a second or with its
+// colons percent-encoded.
+std::optional<std::int64_t> parse_iso_time(std::string_view text);
+
 // The time that a server asks to wait, at most `most`.
 std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view text, std::int64_t now_s,
                                                            std::chrono::milliseconds most);

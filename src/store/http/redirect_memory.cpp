@@ -25,26 +25,6 @@ std::string query_value(std::string_view target, std::string_view wanted) {
   return {};
 }
 
-// "20261119T101500Z", "2026-11-19T10:15:00Z" and the latter with its colons percent-encoded.
-std::optional<std::int64_t> parse_iso_time(std::string text) {
-  for (std::size_t at = text.find('%'); at != std::string::npos; at = text.find('%'))
-    text.erase(at, 3);
-  std::erase_if(text, [](char c) { return c == '-' || c == ':'; });
-  if (text.size() < 16 || text[8] != 'T' || text.back() != 'Z') return std::nullopt;
-  const auto number = [&](std::size_t from, std::size_t length) {
-    return parse_length(std::string_view(text).substr(from, length));
-  };
-  const auto year = number(0, 4), month = number(4, 2), day = number(6, 2), hour = number(9, 2),
-             minute = number(11, 2), second = number(13, 2);
-  if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)),
-                                         std::chrono::month(static_cast<unsigned>(*month)),
-                                         std::chrono::day(static_cast<unsigned>(*day))};
-  if (!date.ok()) return std::nullopt;
-  return std::chrono::sys_days(date).time_since_epoch().count() * std::int64_t{86'400} +
-         static_cast<std::int64_t>(*hour * 3600 + *minute * 60 + *second);
-}
-
 // The time at which a signed URL expires.
 std::optional<std::int64_t> expiry_of(const HttpUrl& url) {
   for (const char* service : {"x-amz-", "x-goog-"}) {
