@@ -11,9 +11,11 @@
 #include "store/file/file_store.h"
 #include "store/http/http_store.h"
 #include "store/memory_store.h"
+#include "support/azure_server.h"
 #include "support/fault_calls.h"
 #include "support/fault_store.h"
 #include "support/http_server.h"
+#include "support/hub_server.h"
 #include "support/s3_reading.h"
 #include "support/temporary_folder.h"
 
@@ -96,6 +98,26 @@ Filled gateway() {
     EXPECT_TRUE(writer && (*writer)->write(counted(size)) && (*writer)->commit()) << name;
   }
   return {*store, root, nullptr};
+}
+
+Filled azure(std::size_t page_entries) {
+  auto server = std::make_shared<AzureServer>(page_entries);
+  for (const auto& [name, size] : kObjects) {
+    const auto bytes = counted(size);
+    server->put(std::string("container/root/") + name, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+  auto store = server->store();
+  return {store ? *store : nullptr, "az://container/root", server};
+}
+
+Filled hub(std::size_t page_entries, bool storage_has_head) {
+  auto server = std::make_shared<HubServer>(page_entries, storage_has_head);
+  for (const auto& [name, size] : kObjects) {
+    const auto bytes = counted(size);
+    server->put(std::string("root/") + name, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+  auto store = server->store();
+  return {store ? *store : nullptr, "hf://datasets/owner/name/root", server};
 }
 
 struct Kind {
