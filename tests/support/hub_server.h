@@ -98,7 +98,8 @@ class HubServer {
     if (files == commits_.end()) return error(call, client, "404 Not Found", "RevisionNotFound");
     if (function == "paths-info") {
       Json found = Json::array();
-      for (const auto& asked : Json::parse(call.body)["paths"]) {
+      const Json question = Json::parse(call.body);
+      for (const auto& asked : question["paths"]) {
         const auto name = asked.get<std::string>();
         if (files->second.contains(name)) found.push_back(entry_of(name, files->second[name]));
         for (const auto& [file, bytes] : files->second)
