@@ -100,7 +100,9 @@ Verdict judge_unsatisfiable(const Asked& asked, const ResponseHead& head) {
   // Such an answer has no version, so it is requested.
   const bool is_empty =
       (asked.range.from_end || (asked.is_piece && asked.range.offset == 0)) && total.value_or(0) == 0;
-  const bool is_at_end = total && asked.range.length == ByteRange::kToTheEnd && asked.range.offset == *total;
+  // Some servers (Ceph) do not tell the size here.
+  const bool is_to_the_end = asked.range.length == ByteRange::kToTheEnd && !asked.range.from_end;
+  const bool is_at_end = is_to_the_end && asked.range.offset == total.value_or(asked.range.offset);
   if (is_empty || is_at_end) return ask_with(Asked::Method::kHead);
   return verdict(Verdict::Next::kFail, ErrorCode::kTruncated,
                  total

@@ -22,6 +22,12 @@ std::string variable_of(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// The switches that GDAL and others read are "YES", "TRUE" or "1".
+bool is_on(const char* name) {
+  const std::string value = lower_case(variable_of(name));
+  return value == "yes" || value == "true" || value == "1";
+}
+
 std::string first_of(std::initializer_list<std::string> values) {
   for (const std::string& value : values)
     if (!value.empty()) return value;
@@ -106,7 +112,7 @@ std::shared_ptr<CredentialCache> shared_cache(const std::string& scheme, const s
 
 std::shared_ptr<CredentialCache> cache_for(const std::string& scheme, const std::string& profile,
                                            const S3Options& options) {
-  if (options.is_anonymous)
+  if (options.is_anonymous || is_on("AWS_NO_SIGN_REQUEST"))
     return std::make_shared<CredentialCache>([](std::stop_token) -> Result<S3Credentials> {
       S3Credentials credentials;
       credentials.is_anonymous = true;
@@ -175,6 +181,7 @@ Result<S3Setup> find_s3_setup(const std::string& scheme, const S3Options& option
                                       setting_of(profile, "region")});
   }
   setup.location.addressing = options.addressing;
+  setup.requester_pays = options.requester_pays || variable_of("AWS_REQUEST_PAYER") == "requester";
   setup.credentials = cache_for(scheme, profile_name, options);
   return setup;
 }

@@ -17,6 +17,7 @@ namespace penstock {
 struct S3Setup {
   S3Location::Setup location;
   std::shared_ptr<CredentialCache> credentials;
+  bool requester_pays = false;
 };
 
 // For the scheme "s3" or "gs". Reads the environment and the profile; sends nothing.

@@ -21,8 +21,8 @@ struct S3Options {
   std::string profile;
   // "path" (host/bucket/key), "virtual" (bucket.host/key), or empty: virtual on AWS, path on other endpoints.
   std::string addressing;
-  bool is_anonymous = false;     // requests are not signed
-  bool requester_pays = false;
+  bool is_anonymous = false;    // requests are not signed; also with AWS_NO_SIGN_REQUEST=YES
+  bool requester_pays = false;  // also with AWS_REQUEST_PAYER=requester
   // Gives the credentials in place of the usual places. Called on a thread of its own, whenever new ones are needed.
   std::function<Result<S3Credentials>()> credentials;
   std::vector<std::string> headers;  // "Name: value", for all requests

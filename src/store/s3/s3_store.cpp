@@ -154,7 +154,7 @@ Result<std::shared_ptr<const Store>> make_s3_store(const std::string& uri, S3Opt
   http.userinfo.clear();
   http.query.clear();
   http.headers = std::move(options.headers);
-  if (options.requester_pays) http.headers.push_back("x-amz-request-payer: requester");
+  if (setup->requester_pays) http.headers.push_back("x-amz-request-payer: requester");
   http.url_of_key = [location = *location](const std::string& key) { return location->url_of_key(key); };
   http.signer = std::make_shared<S3Signer>(*location, std::move(setup->credentials));
   http.judge = std::make_shared<S3Judge>(*location);
