@@ -189,13 +189,9 @@ class HubStore final : public Store {
   }
 
   Result<ObjectBytes> read(const ObjectRead& wanted, const Allocate& allocate) const override {
-    const auto name = parse_hub_key(wanted.key);
-    if (!name) return std::unexpected(name.error());
-    const auto commit = commit_of(wanted.key, *name);
-    if (!commit) return std::unexpected(commit.error());
+    const auto version = stat(wanted.key);
+    if (!version) return std::unexpected(version.error());
     if (wanted.only_version) {
-      const auto version = stat(wanted.key);
-      if (!version) return std::unexpected(version.error());
       ObjectBytes answer;
       answer.version = *version;
       return answer;
@@ -203,10 +199,12 @@ class HubStore final : public Store {
     auto request = of_commit(wanted);
     if (!request) return std::unexpected(std::move(request).error());
     auto answer = http_->read(*request, allocate);
-    if (answer) answer->version = version_of_answer(wanted.key, answer->version);
+    if (answer) answer->version = *version;
     return answer;
   }
 
+  // Must not wait, so a file that was neither listed nor looked up is read at the revision as it is named, with the
+  // version that the server of the bytes tells.
   void start_read(ObjectRead wanted, Allocate allocate, std::stop_token stop, Done done) const override {
     auto request = of_commit(wanted);
     if (!request) return done(std::unexpected(std::move(request).error()));
@@ -231,10 +229,6 @@ class HubStore final : public Store {
     wanted.version.reset();
     return wanted;
   }
-  ObjectVersion version_of_answer(const std::string& key, ObjectVersion otherwise) const {
-    return known_version(key).value_or(otherwise);
-  }
-
   Result<HttpAnswer> ask(const std::string& key, std::string url, std::string_view body) const {
     HttpExchange exchange;
     exchange.key = key;
