@@ -12,7 +12,8 @@ LONG_FUZZ_SECONDS ?= 300
 
 PACKAGES := g++ cmake ninja-build python3 python3-dev python3-venv libjpeg-dev libpng-dev \
 	libwebp-dev libisal-dev zlib1g-dev libzstd-dev libblosc-dev liblz4-dev libdeflate-dev \
-	libtiff-dev libgif-dev libcurl4-openssl-dev libprotozero-dev libfmt-dev libcli11-dev nlohmann-json3-dev
+	libtiff-dev libgif-dev libcurl4-openssl-dev libssl-dev libxxhash-dev libprotozero-dev libfmt-dev \
+	libcli11-dev nlohmann-json3-dev
 TEST_PACKAGES := libgtest-dev libgmock-dev clang-19 libclang-rt-19-dev libarchive-tools zstd python3-zarr libjemalloc2
 
 # Each step uses all processors by itself, and two steps build in build/asan.
@@ -123,8 +124,8 @@ test-long: $(TEST_BUILD)/.installed $(VENV)/.test-packages build/venv-zarr2/.cre
 # The engine and its tests for 64-bit ARM, run by an emulator: same pixels and orders as on x86-64.
 ARM_PACKAGES := g++-aarch64-linux-gnu qemu-user
 ARM_LIBRARIES := libc6-dev libstdc++-12-dev libjpeg-dev libpng-dev libwebp-dev libisal-dev zlib1g-dev libzstd-dev \
-	libblosc-dev liblz4-dev libdeflate-dev libtiff-dev libcurl4-openssl-dev libprotozero-dev libfmt-dev \
-	nlohmann-json3-dev libgtest-dev libgmock-dev
+	libblosc-dev liblz4-dev libdeflate-dev libtiff-dev libcurl4-openssl-dev libssl-dev libxxhash-dev libprotozero-dev \
+	libfmt-dev nlohmann-json3-dev libgtest-dev libgmock-dev
 
 build/arm-sysroot/.unpacked: tests/arm/sysroot.sh
 	@rm -rf build/arm-sysroot && tests/arm/sysroot.sh $(CURDIR)/build/arm-sysroot $(ARM_LIBRARIES)

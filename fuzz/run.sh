@@ -38,7 +38,7 @@ fi
 seconds=${1:?how many seconds for each target}
 shift
 [ $# -gt 0 ] || set -- npy jpeg png webp file_index tar tfrecord example npz json manifest record_index http_response \
-  zarr_metadata shard_index tiff tiff_axes codec_chain blosc_frame tiff_image bmp gif pnm qoi pack_record jpeg_restarts mds portable_index pack_manifest stage_records
+  zarr_metadata shard_index tiff tiff_axes codec_chain blosc_frame tiff_image bmp gif pnm qoi pack_record jpeg_restarts mds portable_index pack_manifest stage_records s3_xml hub_answers azure_answers
 python=.venv/bin/python
 [ -x "$python" ] || python=python3
 "$python" -W ignore fuzz/make_corpus.py

@@ -8,8 +8,11 @@
 
 #include "base/text/lower_case.h"
 #include "base/text/uri_scheme.h"
+#include "store/azure/azure_store.h"
 #include "store/file/file_store.h"
 #include "store/http/http_store.h"
+#include "store/hub/hub_store.h"
+#include "store/s3/s3_store.h"
 
 namespace penstock {
 namespace {
@@ -51,6 +54,30 @@ Result<std::shared_ptr<const Store>> http_store_for(const std::string& uri, cons
   return *store;
 }
 
+Result<std::shared_ptr<const Store>> s3_store_for(const std::string& uri, const std::vector<std::string>& headers) {
+  const std::string shown = without_secrets(uri);
+  for (const std::string& line : headers) PENSTOCK_CHECK(check_header(line, shown));
+  S3Options options;
+  options.headers = headers;
+  return make_s3_store(uri, std::move(options));
+}
+
+Result<std::shared_ptr<const Store>> azure_store_for(const std::string& uri, const std::vector<std::string>& headers) {
+  for (const std::string& line : headers) PENSTOCK_CHECK(check_header(line, without_secrets(uri)));
+  auto options = find_azure_options();
+  if (!options) return std::unexpected(std::move(options).error());
+  options->headers = headers;
+  return make_azure_store(uri, *std::move(options));
+}
+
+Result<std::shared_ptr<const Store>> hub_store_for(const std::string& uri, const std::vector<std::string>& headers) {
+  for (const std::string& line : headers) PENSTOCK_CHECK(check_header(line, without_secrets(uri)));
+  auto options = find_hub_options();
+  if (!options) return std::unexpected(std::move(options).error());
+  options->headers = headers;
+  return make_hub_store(uri, *std::move(options));
+}
+
 const StoreKindScope*& added_kinds() {
   thread_local const StoreKindScope* innermost = nullptr;
   return innermost;
@@ -62,7 +89,12 @@ const StoreWrapScope*& wraps() {
 }
 
 std::span<const StoreKind> store_kinds() {
-  static const std::vector<StoreKind> kinds = {{{"http", "https"}, http_store_for}};
+  static const std::vector<StoreKind> kinds = {
+      {{"http", "https"}, http_store_for},
+      {{"s3", "gs"}, s3_store_for},
+      {{"az"}, azure_store_for},
+      {{"hf"}, hub_store_for},
+  };
   return kinds;
 }
 

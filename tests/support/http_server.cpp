@@ -172,17 +172,23 @@ void HttpServer::serve(int socket, int connection) {
   std::string received;
   while (!client.is_closed() && !is_closing_) {
     const std::size_t end = received.find("\r\n\r\n");
-    if (end == std::string::npos) {
+    std::size_t body = 0;
+    if (end != std::string::npos) {
+      const std::string length = parse_call(std::string_view(received).substr(0, end)).header("content-length");
+      body = std::strtoull(length.c_str(), nullptr, 10);
+    }
+    if (end == std::string::npos || received.size() < end + 4 + body) {
       pollfd wait{socket, POLLIN, 0};
       if (poll(&wait, 1, kPollMs) <= 0) continue;
-      char buffer[4096];
+      char buffer[65536];
       const ssize_t got = recv(socket, buffer, sizeof(buffer), 0);
       if (got <= 0) break;
       received.append(buffer, static_cast<std::size_t>(got));
       continue;
     }
     HttpCall call = parse_call(std::string_view(received).substr(0, end));
-    received.erase(0, end + 4);
+    call.body = received.substr(end + 4, body);
+    received.erase(0, end + 4 + body);
     call.connection = connection;
     call.number = ++requests_;
     const int now = ++at_once_;

@@ -22,6 +22,7 @@ namespace penstock {
 struct HttpCall {
   std::string method, path;                    // the path with its query
   std::map<std::string, std::string> headers;  // names in lower case
+  std::string body;                            // as long as its Content-Length says
   int connection = 0;                          // 1 is the server's first
   int number = 0;                              // of requests, 1 is the server's first
 

@@ -80,9 +80,9 @@ def MDS(path: Path, *, kinds: Mapping[str, str] | None = None, verify: bool = Tr
     """Opens a data set of MosaicML Streaming (MDS, version 2), where it is, without Streaming. Each column is a field.
 
     Shards that are stored as they are can be read in any order; those that are compressed (zstd, gz) can only be read
-    forward, so ``shuffle=True`` shuffles them in windows, as it does where shards have hashes. Columns that hold several
-    images become the fields ``frames/0``, ``frames/1`` and so on. Pickles are left out, because reading one may run any
-    program; ``kinds={"column": "bytes"}`` delivers them unread.
+    forward, so ``shuffle=True`` shuffles them in windows, as it does where shards have hashes. Columns that hold
+    several images become the fields ``frames/0``, ``frames/1`` and so on. Pickles are left out, because reading one may
+    run any program; ``kinds={"column": "bytes"}`` delivers them unread.
 
     Args:
         path: The folder that has the ``index.json``, or the URL of either. A merged index names shards of subfolders.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text/lower_case.h"
 #include "base/text/uri_scheme.h"
 
 namespace penstock {
@@ -11,6 +12,12 @@ namespace {
 std::size_t begin_of_authority(std::string_view url) {
   const std::string_view scheme = uri_scheme(url);
   return scheme.empty() ? std::string_view::npos : scheme.size() + 3;
+}
+
+// The keys of buckets are text as it is: '?' and '#' have no meaning in them.
+bool has_query(std::string_view url) {
+  const std::string scheme = lower_case(uri_scheme(url));
+  return scheme != "s3" && scheme != "gs";
 }
 
 // Whether "host", "host:80" or "[::1]:80" has a valid port or none.
@@ -24,7 +31,8 @@ bool has_port_or_none(std::string_view authority) {
 
 std::size_t end_of_path(std::string_view url) {
   const std::size_t begin = begin_of_authority(url);
-  return begin == std::string_view::npos ? url.size() : std::min(url.find_first_of("?#", begin), url.size());
+  if (begin == std::string_view::npos || !has_query(url)) return url.size();
+  return std::min(url.find_first_of("?#", begin), url.size());
 }
 
 std::string without_secrets(std::string_view url) {
@@ -39,7 +47,8 @@ std::string without_secrets(std::string_view url) {
   cut_before_last_at(rest.find_first_of("/?#"));
   // A "port" that is not a number is the beginning of a password with a '/', '?' or '#' in it.
   if (!has_port_or_none(rest.substr(0, rest.find_first_of("/?#")))) cut_before_last_at(std::string_view::npos);
-  return std::string(url.substr(0, begin)) + std::string(rest.substr(0, rest.find_first_of("?#")));
+  return std::string(url.substr(0, begin)) +
+         std::string(has_query(url) ? rest.substr(0, rest.find_first_of("?#")) : rest);
 }
 
 }  // namespace penstock

@@ -26,10 +26,12 @@ bool is_within(const std::string& path, const std::string& root) {
 
 RowObjects::RowObjects(std::string root) : root_(std::move(root)), is_url_(is_url(root_)) {
   while (is_url_ && root_.ends_with('/')) root_.pop_back();
+  has_queries_ = !is_url_ || penstock::end_of_path(root_ + "/?") <= root_.size() + 1;
 }
 
-// Only URLs have a query.
+// Only URLs have a query, and the keys of buckets have none.
 std::size_t RowObjects::end_of_path(std::string_view cell) const {
+  if (!has_queries_) return cell.size();
   return is_url_ || is_url(cell) ? std::min(cell.find_first_of("?#"), cell.size()) : cell.size();
 }
 
@@ -56,7 +58,7 @@ Result<std::string> RowObjects::key(std::string_view cell) const {
     if (!is_within(path, root_)) return refuse_leading_out();
     return path;
   }
-  const std::string_view whole = cell.substr(0, cell.find('#'));
+  const std::string_view whole = has_queries_ ? cell.substr(0, cell.find('#')) : cell;
   const std::string_view query = whole.substr(std::min(end_of_path(cell), whole.size()));
   // The rest of a URL is joined to that of the root, and a whole URL must begin with it.
   if (!is_url(cell)) {

@@ -33,7 +33,7 @@ class RowObjects {
   std::string root_;
   // Cells below a URL are URLs or parts of URLs: they may have a query, and percent signs hide characters. Cells below a
   // folder are paths, in which all characters mean themselves.
-  bool is_url_;
+  bool is_url_, has_queries_ = true;
 };
 
 }  // namespace penstock

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "base/random.h"
 #include "base/hash.h"
+#include "base/memory/opening_memory.h"
+#include "base/random.h"
 #include "source/mds/mds_fields.h"
 #include "source/mds/mds_index.h"
 #include "source/mds/mds_shard.h"
@@ -32,6 +33,22 @@ std::string folder_of(const std::string& key) {
 
 std::string in_folder(const std::string& folder, std::string_view name) {
   return fmt::format("{}{}{}", folder, folder.ends_with('/') ? "" : "/", name);
+}
+
+struct IndexText {
+  OpeningReservation reservation;  // for the bytes
+  std::vector<std::byte> bytes;
+};
+
+Result<IndexText> read_index_text(const Store& store, const std::string& key) {
+  const auto version = store.stat(key);
+  if (!version) return std::unexpected(version.error());
+  IndexText text;
+  PENSTOCK_CHECK(text.reservation.add(std::min(version->size, kMaxMdsIndexBytes), "the MDS index", {key, -1, -1, -1}));
+  auto bytes = read_all(store, key, kMaxMdsIndexBytes);
+  if (!bytes) return std::unexpected(std::move(bytes).error());
+  text.bytes = *std::move(bytes);
+  return text;
 }
 
 class MdsSource final : public RecordSource {
@@ -185,8 +202,8 @@ Status check_agreement(const RecordIndex& index, const MdsIndex& mds, const std:
 bool is_mds_index_name(std::string_view name) { return name == kMdsIndexName; }
 
 Result<bool> is_mds(const Store& store, const std::string& path) {
-  const auto text = read_all(store, in_folder(path, kMdsIndexName), kMaxMdsIndexBytes);
-  if (text) return is_mds_index(*text);
+  const auto text = read_index_text(store, in_folder(path, kMdsIndexName));
+  if (text) return is_mds_index(text->bytes);
   if (text.error().code == ErrorCode::kNotFound || text.error().code == ErrorCode::kTooLarge) return false;
   return std::unexpected(text.error());
 }
@@ -196,9 +213,9 @@ Result<SourcePtr> open_mds(OpenRequest request, const OpenOptions& options) {
     return fail(ErrorCode::kUnsupported, "an MDS data set is one folder; open each of several and mix them", {request.uri, -1, -1, -1});
   const std::string folder = absolute_key(folder_of(request.paths.front()));
   const std::string index_key = in_folder(folder, kMdsIndexName);
-  const auto text = read_all(*request.store, index_key, kMaxMdsIndexBytes);
+  const auto text = read_index_text(*request.store, index_key);
   if (!text) return std::unexpected(text.error());
-  auto mds = parse_mds_index(*text, index_key);
+  auto mds = parse_mds_index(text->bytes, index_key);
   if (!mds) return std::unexpected(std::move(mds).error());
   PENSTOCK_CHECK(check_names(*mds, index_key));
 

@@ -12,6 +12,12 @@ namespace penstock {
 namespace {
 
 constexpr int kMaxRedirects = 5;
+constexpr auto kSignEvery = std::chrono::milliseconds(20);  // while a credential is being fetched
+
+std::string_view method_of(const HttpRequest& request) {
+  if (request.read.is_exchange()) return request.read.exchange.method;
+  return request.asked.method == Asked::Method::kHead ? "HEAD" : "GET";
+}
 
 void count(std::atomic<std::uint64_t>& counter, std::uint64_t amount = 1) {
   counter.store(counter.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
@@ -73,11 +79,16 @@ void HttpEngine::stop() {
     thread_.join();
 }
 
-void HttpEngine::add_secrets(HttpUrl& url) const {
+Result<HttpUrl> HttpEngine::url_of_key(const std::string& key) const {
+  if (options_.url_of_key) return options_.url_of_key(key);
+  auto parsed = parse_http_url(key);
+  if (!parsed) return parsed;
+  HttpUrl& url = *parsed;
   if (is_selection_digest(url.userinfo)) url.userinfo.clear();
-  if (!options_.server.empty() && url.server() != options_.server) return;
+  if (!options_.server.empty() && url.server() != options_.server) return parsed;
   if (url.userinfo.empty()) url.userinfo = options_.userinfo;
   if (!options_.query.empty() && url.target.find('?') == std::string::npos) url.target += "?" + options_.query;
+  return parsed;
 }
 
 HttpCounters HttpEngine::counters() const {
@@ -170,19 +181,63 @@ void HttpEngine::fill_slots(Clock::time_point now) {
     }
     read.plan(limit() - std::min(limit(), on_wire_.size()));
     for (const auto& request : read.requests) {
+      if (!redirects_.empty()) begin_at_first_url(*request, now);
       request->is_waiting = true;
       ready_.push_back(request.get());
     }
   }
 }
 
+// Or where a redirect of it is known to lead.
+void HttpEngine::begin_at_first_url(HttpRequest& request, Clock::time_point now) {
+  const RedirectMemory::Target* const known = redirects_.find(request.read.url, now);
+  request.is_shortcut = known != nullptr;
+  request.url = known != nullptr ? known->url : request.read.url;
+  request.left_its_server = known != nullptr && known->left_its_server;
+  request.redirects = 0;
+}
+
+Result<std::vector<HttpHeader>> HttpEngine::sign(const HttpRequest& request) {
+  const HttpRead& read = request.read;
+  std::vector<HttpHeader> headers = read.exchange.headers;
+  for (const std::string& line : options_.headers) {
+    const std::size_t colon = line.find(':');
+    const std::size_t value = std::min(line.find_first_not_of(' ', colon + 1), line.size());
+    headers.push_back({line.substr(0, colon), line.substr(value)});
+  }
+  if (const std::string range = range_header(request.asked); !range.empty())
+    headers.push_back({"Range", "bytes=" + range});
+  if (read.is_exchange() && (read.exchange.method == "PUT" || read.exchange.method == "POST"))
+    headers.push_back({"Content-Length", fmt::format("{}", read.exchange.body.size())});
+  return options_.signer->sign({method_of(request), request.url, headers, read.exchange.payload_sha256},
+                               std::chrono::system_clock::now() + clock_offset_);
+}
+
+void HttpEngine::wait_for_credential(HttpRequest& request, Error error, Clock::time_point now) {
+  if (request.transfers() > 0) return;
+  if (request.unsigned_since == Clock::time_point{}) request.unsigned_since = now;
+  HttpRead& read = request.read;
+  if (!error.retryable || now > request.unsigned_since + options_.retry.give_up_after)
+    return finish(read, std::unexpected(read.error(error.code, std::move(error.message))));
+  request.is_waiting = true;
+  waiting_.push_back({now + kSignEvery, &request, false});
+  next_check_ = std::min(next_check_, now + kSignEvery);
+}
+
 void HttpEngine::send(HttpRequest& request, Clock::time_point now) {
+  std::vector<HttpHeader> signature;
+  if (options_.signer != nullptr && (!request.left_its_server || options_.signer->may_sign_for(request.url))) {
+    auto made = sign(request);
+    if (!made) return wait_for_credential(request, std::move(made).error(), now);
+    signature = *std::move(made);
+    request.unsigned_since = {};
+  }
   if (idle_.empty()) {
     transfers_.push_back(std::make_unique<HttpTransfer>(options_, sockets_));
     idle_.push_back(transfers_.back().get());
   }
   HttpTransfer& transfer = *idle_.back();
-  if (!transfer.begin(request, now) || curl_multi_add_handle(multi_, transfer.handle()) != CURLM_OK) {
+  if (!transfer.begin(request, signature, now) || curl_multi_add_handle(multi_, transfer.handle()) != CURLM_OK) {
     HttpRead& read = request.read;
     return finish(read, std::unexpected(read.error(ErrorCode::kNoMemory, "no memory for a request")));
   }
@@ -270,6 +325,18 @@ void HttpEngine::conclude(HttpTransfer& transfer, HttpTransfer::Outcome outcome,
                 : outcome.pushed_back ? RequestWindow::Outcome::kPushedBack
                                       : RequestWindow::Outcome::kFailed);
   request.answered = nullptr;
+  // The target of a remembered redirect may have gone before its time. The first server knows where the object is.
+  if (request.is_shortcut && !worked && outcome.next == Verdict::Next::kFail) {
+    redirects_.forget(request.read.url);
+    outcome.next = Verdict::Next::kAskOtherwise;
+    outcome.method = request.asked.method;
+    begin_at_first_url(request, now);
+  }
+  if (outcome.next == Verdict::Next::kRenew && (options_.signer == nullptr || !options_.signer->renew()))
+    outcome.next = Verdict::Next::kFail;
+  if (outcome.next == Verdict::Next::kSignAgain && outcome.server_time_s)
+    clock_offset_ = std::chrono::seconds(*outcome.server_time_s -
+                                         std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
   if (request.is_guess() && !worked && outcome.next != Verdict::Next::kRedirect) {
     end_twins(request, nullptr, now);
     request.is_parked = true;
@@ -285,23 +352,30 @@ void HttpEngine::conclude(HttpTransfer& transfer, HttpTransfer::Outcome outcome,
     case Verdict::Next::kAccept:
       if (request.failures > 0) budget_.retry_worked();
       return finish_request(request);
-    case Verdict::Next::kRedirect: return follow_redirect(request, outcome.location);
+    case Verdict::Next::kRedirect: return follow_redirect(request, outcome, now);
     case Verdict::Next::kAskOtherwise: request.asked.method = outcome.method; return make_ready(request);
+    case Verdict::Next::kSignAgain:
+    case Verdict::Next::kRenew:
     case Verdict::Next::kRetry:
     case Verdict::Next::kRetryBriefly: return try_again(request, std::move(outcome), now);
     case Verdict::Next::kFail: return finish(request.read, std::unexpected(std::move(outcome.error)));
   }
 }
 
-void HttpEngine::follow_redirect(HttpRequest& request, const std::string& location) {
+void HttpEngine::follow_redirect(HttpRequest& request, const HttpTransfer::Outcome& outcome, Clock::time_point now) {
   HttpRead& read = request.read;
   if (++request.redirects > kMaxRedirects)
     return finish(read, std::unexpected(read.error(
                             ErrorCode::kIo, fmt::format("redirected more than {} times", kMaxRedirects))));
-  auto target = redirect_target(request.url, location, {options_.allow_other_hosts, request.from_inner});
+  auto target = redirect_target(request.url, outcome.location, {options_.allow_other_hosts, request.from_inner});
   if (!target)
     return finish(read, std::unexpected(read.error(target.error().code, std::move(target.error().message))));
   request.left_its_server = !target->same_server(read.url);
+  if (outcome.redirect_lifetime)
+    redirects_.remember(read.url, {*target, request.left_its_server, now + *outcome.redirect_lifetime});
+  else
+    redirects_.forget(read.url);
+  request.is_shortcut = false;
   request.url = std::move(*target);
   make_ready(request);
 }
@@ -317,7 +391,7 @@ void HttpEngine::take_off_wire(HttpTransfer& transfer, Clock::time_point now,
   curl_multi_remove_handle(multi_, transfer.handle());
   std::erase(on_wire_, &transfer);
   idle_.push_back(&transfer);
-  if (!transfer.request().read.is_urgent()) window_.ended(now, transfer.received(), outcome);
+  if (!transfer.request().read.is_urgent()) window_.ended(now, transfer.received() + transfer.sent(), outcome);
   for (HttpTransfer*& place : transfer.request().on_wire)
     if (place == &transfer) place = nullptr;
 }
@@ -345,6 +419,11 @@ void HttpEngine::finish(HttpRead& read, Result<ObjectBytes> result) {
 
 void HttpEngine::call_done(HttpRead& read, Result<ObjectBytes> result) {
   try {
+    if (read.is_exchange()) {
+      const auto done = std::move(read.exchange_done);
+      if (result) return done(std::move(read.answer));
+      return done(std::unexpected(std::move(result).error()));
+    }
     const Store::Done done = std::move(read.done);
     done(std::move(result));
   } catch (...) {

@@ -16,6 +16,7 @@
 #include "base/guarded.h"
 #include "base/random.h"
 #include "store/http/http_transfer.h"
+#include "store/http/redirect_memory.h"
 #include "store/http/request_window.h"
 
 namespace penstock {
@@ -35,14 +36,16 @@ class HttpEngine {
   // For a short time, urgent reads may use more connections than are efficient in the long run.
   std::size_t urgent_limit() const { return std::min(options_.max_in_flight, kMaxUrgent); }
   HttpCounters counters() const;
-  // Adds the userinfo and the query of the options if they are meant for this server, and removes the digest that
-  // replaces the query in an object's key. Any thread may call it.
-  void add_secrets(HttpUrl& url) const;
+  // The URL of a key, with the userinfo and the query of the options if they are meant for its server, and without the
+  // digest that replaces the query in an object's key. Any thread may call it.
+  Result<HttpUrl> url_of_key(const std::string& key) const;
+  bool has_judge() const { return options_.judge != nullptr; }
 
  private:
   struct Waiting {
     Clock::time_point due;
     HttpRequest* request;
+    bool is_retry = true;  // false: it was not sent, because it could not be signed
   };
 
   static constexpr std::size_t kMaxUrgent = 32;
@@ -62,7 +65,10 @@ class HttpEngine {
   void end_twins(HttpRequest& request, const HttpTransfer* keep, Clock::time_point now);
   void collect_ended(Clock::time_point now);
   void conclude(HttpTransfer& transfer, HttpTransfer::Outcome outcome, Clock::time_point now);
-  void follow_redirect(HttpRequest& request, const std::string& location);
+  void begin_at_first_url(HttpRequest& request, Clock::time_point now);
+  Result<std::vector<HttpHeader>> sign(const HttpRequest& request);
+  void wait_for_credential(HttpRequest& request, Error error, Clock::time_point now);
+  void follow_redirect(HttpRequest& request, const HttpTransfer::Outcome& outcome, Clock::time_point now);
   void try_again(HttpRequest& request, HttpTransfer::Outcome outcome, Clock::time_point now);
   void give_up(HttpRequest& request);
   bool keeps_ignoring_ranges(const HttpUrl& server);
@@ -100,6 +106,8 @@ class HttpEngine {
   std::vector<std::unique_ptr<HttpTransfer>> transfers_;
   std::vector<HttpTransfer*> idle_;
   std::unordered_map<std::string, int> ignored_ranges_;  // per server, since it last sent a range
+  RedirectMemory redirects_;
+  std::chrono::seconds clock_offset_{0};                 // the server's time less ours
   double usual_seconds_ = 0;                             // until an answer begins
   Clock::time_point next_check_{};
   std::atomic<std::uint64_t> requests_{0}, retries_{0}, hedges_{0}, bytes_{0};

@@ -21,7 +21,8 @@ void HttpEngine::try_again(HttpRequest& request, HttpTransfer::Outcome outcome, 
   HttpRead& read = request.read;
   const RetryOptions& retry = options_.retry;
   if (++request.failures == 1) request.first_failure = now;
-  if (outcome.next == Verdict::Next::kRetryBriefly) ++request.odd_answers;
+  const bool is_refused = outcome.next == Verdict::Next::kSignAgain || outcome.next == Verdict::Next::kRenew;
+  if (is_refused || outcome.next == Verdict::Next::kRetryBriefly) ++request.odd_answers;
   auto delay = backoff_delay(retry, request.failures, jitter_.uniform());
   if (outcome.retry_after) delay = std::max(delay, *outcome.retry_after);
   const bool is_hopeless =
@@ -32,9 +33,8 @@ void HttpEngine::try_again(HttpRequest& request, HttpTransfer::Outcome outcome, 
     return give_up(request);
   }
   // It starts again at the first URL, because the target of a redirect may be valid only once.
-  request.url = read.url;
-  request.redirects = 0;
-  request.left_its_server = false;
+  if (request.is_shortcut && outcome.connection_failed) redirects_.forget(read.url);
+  begin_at_first_url(request, now);
   request.is_waiting = true;
   request.last_error = std::move(outcome.error);
   waiting_.push_back({now + delay, &request});
@@ -66,16 +66,21 @@ void HttpEngine::check_times(Clock::time_point now) {
 void HttpEngine::check_transfer(HttpTransfer& transfer, Clock::time_point now) {
   HttpRequest& request = transfer.request();
   Clock::duration patience = options_.stall_after;
-  const bool may_hedge = options_.hedge_after.count() > 0;
+  const HttpRead& read = request.read;
+  const bool may_hedge = options_.hedge_after.count() > 0 && read.may_hedge();
   Clock::duration late = options_.hedge_after;
   late = std::max(
       late, std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(4 * usual_seconds_)));
   const bool is_answered = request.answered == &transfer;
   // The bytes of a head do not count as progress, because a server could send them one at a time.
-  const auto silent =
-      now - (is_answered ? transfer.last_progress() : transfer.answered_at().value_or(transfer.started()));
+  auto silent = now - (is_answered ? transfer.last_progress() : transfer.answered_at().value_or(transfer.last_sent()));
+  if (read.is_exchange()) {
+    // A service may begin its answer long before it ends it, and answers are short, so only the whole time counts.
+    silent = now - transfer.last_sent();
+    patience = read.exchange.patience.count() > 0 ? Clock::duration(read.exchange.patience) : 3 * patience;
+  }
   // If bytes flowed and stopped, the connection is probably dead, rather than the server busy.
-  if (is_answered && may_hedge && request.failures < 8)
+  if (!read.is_exchange() && is_answered && may_hedge && request.failures < 8)
     patience = std::min(patience, late * (1 << request.failures));
   std::string why;
   if (silent >= patience)
@@ -84,7 +89,7 @@ void HttpEngine::check_transfer(HttpTransfer& transfer, Clock::time_point now) {
   if (now - transfer.window_start >= options_.stall_after) {
     const double seconds = seconds_between(transfer.window_start, now);
     const std::uint64_t came = transfer.received() - transfer.window_received;
-    if (is_answered &&
+    if (is_answered && !read.is_exchange() &&
         static_cast<double>(came) < static_cast<double>(options_.least_bytes_per_second) * seconds)
       why = fmt::format("{} bytes in {:.1f} s", came, seconds);
     transfer.window_start = now;
@@ -117,7 +122,7 @@ void HttpEngine::release_due(Clock::time_point now) {
       next_check_ = std::min(next_check_, waiting.due);
       return false;
     }
-    if (!budget_.try_take(now)) {
+    if (waiting.is_retry && !budget_.try_take(now)) {
       if (now > waiting.request->first_failure + options_.retry.give_up_after)
         too_late.push_back(waiting.request);
       waiting.due = budget_.next_chance(now);

@@ -24,7 +24,7 @@ Where HttpRead::where() const {
     return static_cast<std::int64_t>(
         std::min<std::uint64_t>(value, std::numeric_limits<std::int64_t>::max()));
   };
-  if (kind == Kind::kVersion) return where;
+  if (kind != Kind::kBytes) return where;
   if (offset || !wanted.range.from_end) where.offset = signed_of(offset.value_or(wanted.range.offset));
   if (length)
     where.length = signed_of(*length);
@@ -38,7 +38,7 @@ Error HttpRead::error(ErrorCode code, std::string message) const {
 }
 
 Status HttpRead::resolve() {
-  if (kind == Kind::kVersion) return {};
+  if (kind != Kind::kBytes) return {};
   const ByteRange& range = wanted.range;
   version = wanted.version;
   if (version) {
@@ -72,6 +72,13 @@ void HttpRead::plan(std::size_t free_slots) {
   Asked asked;
   asked.max_bytes = wanted.max_bytes;
   asked.version = version;
+  asked.wants_reasons = wants_reasons;
+  if (is_exchange()) {
+    asked.method = Asked::Method::kExchange;
+    requests.push_back(std::make_unique<HttpRequest>(*this, asked, 0));
+    requests_left = 1;
+    return;
+  }
   // A range of no bytes cannot be requested, but a HEAD request tells whether it lies within the object.
   if (kind == Kind::kVersion || (length && *length == 0 && !(version && version->size == 0)) ||
       (wanted.range.from_end && wanted.range.length == 0)) {
@@ -219,6 +226,7 @@ bool HttpRead::write(std::uint64_t position, ConstBytes bytes) {
 
 ObjectBytes HttpRead::result() const {
   ObjectBytes out;
+  if (is_exchange()) return out;
   if (kind == Kind::kBytes && memory.size() == 1) out.bytes = memory.front().first(*length);
   out.offset = offset.value_or(0);
   out.version = *version;

@@ -7,6 +7,7 @@
 #include <stop_token>
 
 #include "base/stats.h"
+#include "store/http/http_exchange.h"
 #include "store/http/http_response.h"
 #include "store/http/http_url.h"
 
@@ -26,10 +27,12 @@ struct HttpRequest {
   int redirects = 0;
   bool left_its_server = false;  // so it gets no credentials any more
   bool from_inner = false;       // the first server is within the inner network
+  bool is_shortcut = false;      // begins at the target of a redirect that was remembered
 
   int tries = 0, failures = 0, odd_answers = 0, hedges = 0;
   bool fresh_connection = false;  // because the last one failed
   Clock::time_point first_failure{};
+  Clock::time_point unsigned_since{};  // the signer has no credential yet
   bool is_waiting = false;  // in one of the engine's queues
   bool is_parked = false;   // failed, but it may lie beyond the end of the object
   bool is_void = false;     // nothing is left to ask for
@@ -50,7 +53,7 @@ struct HttpRead {
   // For urgent reads.
   static constexpr std::uint64_t kLeastUrgentPart = 128 << 10;
 
-  enum class Kind : std::uint8_t { kVersion, kBytes };
+  enum class Kind : std::uint8_t { kVersion, kBytes, kExchange };
   Kind kind = Kind::kBytes;
   ObjectRead wanted;
   HttpUrl url;
@@ -58,6 +61,10 @@ struct HttpRead {
   std::vector<MutableBytes> memory;  // from `allocate`, or given in advance
   std::stop_token stop;
   Store::Done done;
+  HttpExchange exchange;  // of the kind kExchange, as are the next two
+  HttpAnswer answer;
+  std::function<void(Result<HttpAnswer>)> exchange_done;
+  bool wants_reasons = false;  // as in Asked
   std::optional<std::stop_callback<std::function<void()>>> on_stop;
 
   // Known from the beginning, or from the first answer.
@@ -69,6 +76,9 @@ struct HttpRead {
   std::size_t requests_left = 0;
 
   bool is_urgent() const { return wanted.urgent_requests > 0; }
+  bool is_exchange() const { return kind == Kind::kExchange; }
+  // Whether it does no harm, and costs little, to send a request a second time while the first has no answer.
+  bool may_hedge() const { return !is_exchange() || exchange.method == "GET" || exchange.method == "HEAD"; }
   Where where() const;
   Error error(ErrorCode code, std::string message) const;
 

@@ -65,7 +65,8 @@ Verdict judge_status(const Asked& asked, const ResponseHead& head) {
   const auto because = [status](std::string_view what) { return fmt::format("{} (HTTP {})", what, status); };
   const bool is_redirect = status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
   if (is_redirect && !head.location.empty()) return verdict(Verdict::Next::kRedirect, ErrorCode::kIo, "");
-  if (asked.method == Asked::Method::kHead && (status == 403 || status == 405 || status == 501))
+  const bool needs_reason = asked.wants_reasons && status >= 400 && status < 500;
+  if (asked.method == Asked::Method::kHead && (status == 403 || status == 405 || status == 501 || needs_reason))
     return ask_with(Asked::Method::kProbe);
   switch (status) {
     case 404:
@@ -99,7 +100,9 @@ Verdict judge_unsatisfiable(const Asked& asked, const ResponseHead& head) {
   // Such an answer has no version, so it is requested.
   const bool is_empty =
       (asked.range.from_end || (asked.is_piece && asked.range.offset == 0)) && total.value_or(0) == 0;
-  const bool is_at_end = total && asked.range.length == ByteRange::kToTheEnd && asked.range.offset == *total;
+  // Some servers (Ceph) do not tell the size here.
+  const bool is_to_the_end = asked.range.length == ByteRange::kToTheEnd && !asked.range.from_end;
+  const bool is_at_end = is_to_the_end && asked.range.offset == total.value_or(asked.range.offset);
   if (is_empty || is_at_end) return ask_with(Asked::Method::kHead);
   return verdict(Verdict::Next::kFail, ErrorCode::kTruncated,
                  total
@@ -232,6 +235,26 @@ std::optional<std::int64_t> parse_http_date(std::string_view text) {
   return std::int64_t{std::chrono::sys_days(date).time_since_epoch().count()} * 86400 + *seconds;
 }
 
+std::optional<std::int64_t> parse_iso_time(std::string_view given) {
+  if (given.size() > 64) return std::nullopt;
+  std::string text(given);
+  for (std::size_t at = text.find('%'); at != std::string::npos; at = text.find('%')) text.erase(at, 3);
+  std::erase_if(text, [](char c) { return c == '-' || c == ':'; });
+  if (text.size() < 16 || text[8] != 'T' || text.back() != 'Z') return std::nullopt;
+  const auto number = [&](std::size_t from, std::size_t length) {
+    return parse_length(std::string_view(text).substr(from, length));
+  };
+  const auto year = number(0, 4), month = number(4, 2), day = number(6, 2), hour = number(9, 2),
+             minute = number(11, 2), second = number(13, 2);
+  if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)),
+                                         std::chrono::month(static_cast<unsigned>(*month)),
+                                         std::chrono::day(static_cast<unsigned>(*day))};
+  if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
+  return std::int64_t{std::chrono::sys_days(date).time_since_epoch().count()} * 86'400 +
+         static_cast<std::int64_t>(*hour * 3600 + *minute * 60 + *second);
+}
+
 std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view text, std::int64_t now_s,
                                                            std::chrono::milliseconds most) {
   text = trimmed(text);
@@ -304,20 +327,24 @@ void ResponseHead::add_line(std::string_view line) {
   }
 }
 
-std::int64_t ResponseHead::modified_ns() const {
-  std::string_view tag = etag;
+std::int64_t version_of_etag(std::string_view etag) {
   // A proxy that compresses makes a strong tag weak; the object is the same.
-  if (tag.starts_with("W/")) tag.remove_prefix(2);
-  if (!tag.empty()) {
-    const std::uint64_t hash = hash_text(tag, 0x9E3779B97F4A7C15u) & kMaxLength;
-    return hash == 0 ? 1 : static_cast<std::int64_t>(hash);
-  }
+  if (etag.starts_with("W/")) etag.remove_prefix(2);
+  if (etag.empty()) return 0;
+  const std::uint64_t hash = hash_text(etag, 0x9E3779B97F4A7C15u) & kMaxLength;
+  return hash == 0 ? 1 : static_cast<std::int64_t>(hash);
+}
+
+std::int64_t ResponseHead::modified_ns() const {
+  if (const std::int64_t version = version_of_etag(etag); version != 0) return version;
   const auto seconds = parse_http_date(last_modified);
   return seconds && *seconds > 0 && *seconds < 9'000'000'000 ? *seconds * 1'000'000'000 : 0;
 }
 
 std::string range_header(const Asked& asked) {
-  if (asked.method == Asked::Method::kHead || asked.method == Asked::Method::kProbeAll) return {};
+  if (asked.method == Asked::Method::kHead || asked.method == Asked::Method::kProbeAll ||
+      asked.method == Asked::Method::kExchange)
+    return {};
   if (asked.method == Asked::Method::kProbe) return "0-0";
   const ByteRange& range = asked.range;
   if (range.is_whole()) return {};
@@ -327,6 +354,10 @@ std::string range_header(const Asked& asked) {
 }
 
 Verdict judge_response(const Asked& asked, const ResponseHead& head) {
+  if (asked.method == Asked::Method::kExchange && head.status >= 200 && head.status < 300) {
+    if (!head.oddity.empty()) return odd(head.oddity);
+    return accept(0, std::nullopt, {});
+  }
   if (head.status == 416 && !range_header(asked).empty()) return judge_unsatisfiable(asked, head);
   if (head.status != 200 && head.status != 206) return judge_status(asked, head);
   if (!head.oddity.empty()) return odd(head.oddity);

@@ -29,6 +29,10 @@ std::optional<std::uint64_t> parse_length(std::string_view text);
 // Seconds since 1970, from any of the three forms that HTTP allows.
 std::optional<std::int64_t> parse_http_date(std::string_view text);
 
+// Seconds since 1970, from "20261119T101500Z" or "2026-11-19T10:15:00Z", also with fractions of a second or with its
+// colons percent-encoded.
+std::optional<std::int64_t> parse_iso_time(std::string_view text);
+
 // The time that a server asks to wait, at most `most`.
 std::optional<std::chrono::milliseconds> parse_retry_after(std::string_view text, std::int64_t now_s,
                                                            std::chrono::milliseconds most);
@@ -56,6 +60,7 @@ struct Asked {
     kProbe,     // GET of one byte for the size in its Content-Range, if the server refuses HEAD
     kProbeAll,  // GET of everything, cancelled after the head, if that byte does not exist
     kGet,
+    kExchange,  // not an object: any answer of success is right
   };
   Method method = Method::kGet;
   ByteRange range;
@@ -64,7 +69,12 @@ struct Asked {
   bool is_piece = false;
   std::uint64_t max_bytes = 0;
   std::optional<ObjectVersion> version;
+  // Errors have a reason in their body, which a HEAD request does not bring; so it is followed by another one.
+  bool wants_reasons = false;
 };
+
+// ObjectVersion::modified_ns of an object that has this ETag.
+std::int64_t version_of_etag(std::string_view etag);
 
 // The value of the Range header; empty if there is none.
 std::string range_header(const Asked& asked);
@@ -76,12 +86,15 @@ struct Verdict {
     kRetryBriefly,  // the answer makes no sense; another server of this name may do better
     kAskOtherwise,  // with another method
     kRedirect,
+    kSignAgain,  // the signer, or the engine by the date of the answer, knows now what was wrong with the signature
+    kRenew,      // the credential has expired
     kFail,
   };
   Next next = Next::kFail;
   ErrorCode code = ErrorCode::kIo;
   std::string message;
   Asked::Method method = Asked::Method::kGet;  // for kAskOtherwise
+  std::string location;                        // for kRedirect, where the answer has no such header
 
   // For kAccept:
   std::uint64_t offset = 0;

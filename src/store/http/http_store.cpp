@@ -14,25 +14,40 @@ namespace {
 
 constexpr std::size_t kMaxRequests = 1024;
 
-// Runs a read and waits for it.
-Result<ObjectBytes> wait_for(HttpEngine& engine, std::unique_ptr<HttpRead> read) {
-  const auto answer = std::make_shared<ReadAnswer>();
-  read->done = [answer](Result<ObjectBytes> result) { answer->set(std::move(result)); };
+// Runs a read and waits for its answer, which the read itself sets.
+Result<ObjectBytes> wait_until(HttpEngine& engine, std::unique_ptr<HttpRead> read, ReadAnswer& answer) {
   std::stop_source stop;
   read->stop = stop.get_token();
   engine.submit(std::move(read));
-  return answer->wait_interruptibly([&] { stop.request_stop(); });
+  return answer.wait_interruptibly([&] { stop.request_stop(); });
+}
+
+Result<ObjectBytes> wait_for(HttpEngine& engine, std::unique_ptr<HttpRead> read) {
+  const auto answer = std::make_shared<ReadAnswer>();
+  read->done = [answer](Result<ObjectBytes> result) { answer->set(std::move(result)); };
+  return wait_until(engine, std::move(read), *answer);
 }
 
 Result<std::unique_ptr<HttpRead>> make_read(const HttpEngine& engine, ObjectRead wanted) {
-  auto url = parse_http_url(wanted.key);
+  auto url = engine.url_of_key(wanted.key);
   if (!url) return std::unexpected(std::move(url).error());
-  engine.add_secrets(*url);
   auto read = std::make_unique<HttpRead>();
+  read->wants_reasons = engine.has_judge();
   read->kind = wanted.only_version ? HttpRead::Kind::kVersion : HttpRead::Kind::kBytes;
   if (wanted.only_version) wanted.range = {};
   read->wanted = std::move(wanted);
   read->url = std::move(*url);
+  return read;
+}
+
+Result<std::unique_ptr<HttpRead>> make_exchange(HttpExchange exchange) {
+  auto url = parse_http_url(exchange.url);
+  if (!url) return std::unexpected(std::move(url).error());
+  auto read = std::make_unique<HttpRead>();
+  read->kind = HttpRead::Kind::kExchange;
+  read->wanted.key = exchange.key;
+  read->url = std::move(*url);
+  read->exchange = std::move(exchange);
   return read;
 }
 
@@ -111,6 +126,28 @@ class CurlHttpStore final : public HttpStore {
   }
 
   HttpCounters counters() const override { return engine_->counters(); }
+
+  Result<HttpAnswer> exchange(const HttpExchange& wanted) const override {
+    auto read = make_exchange(wanted);
+    if (!read) return std::unexpected(std::move(read).error());
+    const auto answer = std::make_shared<HttpAnswer>();
+    const auto ended = std::make_shared<ReadAnswer>();
+    (*read)->exchange_done = [answer, ended](Result<HttpAnswer> result) {
+      if (!result) return ended->set(std::unexpected(std::move(result).error()));
+      *answer = *std::move(result);
+      ended->set(ObjectBytes());
+    };
+    PENSTOCK_CHECK(wait_until(*engine_, std::move(*read), *ended));
+    return std::move(*answer);
+  }
+
+  void start_exchange(HttpExchange wanted, std::stop_token stop, ExchangeDone done) const override {
+    auto read = make_exchange(std::move(wanted));
+    if (!read) return done(std::unexpected(std::move(read).error()));
+    (*read)->stop = std::move(stop);
+    (*read)->exchange_done = std::move(done);
+    engine_->submit(std::move(*read));
+  }
 
  private:
   std::shared_ptr<HttpEngine> engine_;

@@ -16,6 +16,12 @@
 //   auto bytes = read_all(**store, "https://example.org/a.bin", 1 << 20);
 #pragma once
 
+#include <functional>
+#include <memory>
+
+#include "store/http/answer_judge.h"
+#include "store/http/http_exchange.h"
+#include "store/http/request_signer.h"
 #include "store/http/retry.h"
 #include "store/store.h"
 
@@ -39,6 +45,14 @@ struct HttpOptions {
   // A key with a userinfo or a query of its own keeps it.
   std::string server, userinfo, query;
   std::vector<std::string> headers;  // "Name: value"
+
+  // For stores that speak HTTP and more (S3, say), which are made of this one. All of them may be empty.
+  // The URL of a key; empty: keys are URLs. Called by the reader's thread.
+  std::function<Result<HttpUrl>(const std::string& key)> url_of_key = {};
+  std::shared_ptr<RequestSigner> signer = {};
+  std::shared_ptr<AnswerJudge> judge = {};
+  // Requests go where clouds hand out credentials, and never through a proxy. Not for reads of data.
+  bool reads_credentials = false;
 };
 
 struct HttpCounters {
@@ -53,6 +67,14 @@ struct HttpCounters {
 class HttpStore : public Store {
  public:
   virtual HttpCounters counters() const = 0;
+
+  // Sends a request of the service's interface, with the retries, deadlines and signatures of reads, and waits for the
+  // answer. GET and HEAD may be sent twice at the same time; any request may be sent again when its answer was lost.
+  virtual Result<HttpAnswer> exchange(const HttpExchange& exchange) const = 0;
+
+  // The same without waiting. `done` is called once, on the store's thread, and must not block.
+  using ExchangeDone = std::function<void(Result<HttpAnswer>)>;
+  virtual void start_exchange(HttpExchange exchange, std::stop_token stop, ExchangeDone done) const = 0;
 };
 
 // Fails with kUnsupported if this build has no libcurl.

@@ -4,15 +4,22 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
+
+#include "base/text/lower_case.h"
+#include "store/http/redirect_memory.h"
 
 namespace penstock {
 namespace {
 
 // Bodies of error answers are read up to this size, because the connection can then be reused.
 constexpr std::uint64_t kMaxDiscarded = 64 << 10;
+constexpr std::size_t kMaxErrorBytes = 16 << 10;  // that a judge gets
 constexpr std::uint64_t kMaxHeadBytes = 256 << 10;
-constexpr long kReceiveBuffer = 64 << 10;
+constexpr long kReceiveBuffer = 64 << 10, kSendBuffer = 512 << 10;
+
+std::string_view as_text(ConstBytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 // curl obeys these variables; it then connects to the proxy.
 bool proxy_in_environment() {
@@ -40,17 +47,19 @@ HttpTransfer::~HttpTransfer() {
   curl_slist_free_all(headers_);
 }
 
-bool HttpTransfer::begin(HttpRequest& request, Clock::time_point now) {
+bool HttpTransfer::begin(HttpRequest& request, const std::vector<HttpHeader>& signature, Clock::time_point now) {
   if (handle_ == nullptr) return false;
   request_ = &request;
   is_hedge_ = request.transfers() > 0;
   head_ = {};
+  fields_.clear();
+  body_.clear();
   verdict_.reset();
   refused_.reset();
   abandoned_.clear();
   is_too_long_ = is_head_too_long_ = found_unasked_bytes_ = false;
-  received_ = discarded_ = head_bytes_ = 0;
-  started_ = last_progress_ = window_start = now;
+  received_ = discarded_ = head_bytes_ = sent_ = 0;
+  started_ = last_progress_ = last_sent_ = window_start = now;
   window_received = 0;
   answered_at_.reset();
 
@@ -101,6 +110,31 @@ bool HttpTransfer::begin(HttpRequest& request, Clock::time_point now) {
   const bool is_meant = options_.server.empty() || request.url.server() == options_.server;
   if (is_meant && !request.left_its_server)
     for (const std::string& line : options_.headers) add_header(line.c_str());
+  const auto add = [&](const HttpHeader& header) {
+    // curl wants a semicolon for a header without a value.
+    add_header((header.name + (header.value.empty() ? ";" : ": ") + header.value).c_str());
+  };
+  for (const HttpHeader& header : signature) add(header);
+  if (options_.reads_credentials) set(CURLOPT_NOPROXY, "*");
+  if (request.read.is_exchange()) {
+    const HttpExchange& exchange = request.read.exchange;
+    if (!request.left_its_server || (options_.signer != nullptr && options_.signer->may_sign_for(request.url)))
+      for (const HttpHeader& header : exchange.headers) add(header);
+    const bool has_body = exchange.method == "PUT" || exchange.method == "POST";
+    if (exchange.method == "HEAD") set(CURLOPT_NOBODY, 1L);
+    if (has_body) {
+      set(CURLOPT_UPLOAD, 1L);
+      set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(exchange.body.size()));
+      set(CURLOPT_READFUNCTION, &HttpTransfer::on_send);
+      set(CURLOPT_READDATA, static_cast<void*>(this));
+      set(CURLOPT_SEEKFUNCTION, &HttpTransfer::on_seek);
+      set(CURLOPT_SEEKDATA, static_cast<void*>(this));
+      curl_easy_setopt(handle_, CURLOPT_UPLOAD_BUFFERSIZE, kSendBuffer);
+      add_header("Expect:");  // curl would wait for a second for servers that do not know it
+    }
+    if (exchange.method != "GET" && exchange.method != "HEAD" && exchange.method != "PUT")
+      set(CURLOPT_CUSTOMREQUEST, exchange.method.c_str());
+  }
   set(CURLOPT_HTTPHEADER, headers_);
   return ok;
 }
@@ -118,6 +152,26 @@ std::size_t HttpTransfer::on_body(char* data, std::size_t size, std::size_t coun
   return go_on ? size * count : 0;
 } catch (...) {
   return 0;
+}
+
+std::size_t HttpTransfer::on_send(char* data, std::size_t size, std::size_t count, void* self) {
+  HttpTransfer& transfer = *static_cast<HttpTransfer*>(self);
+  if (!transfer.abandoned_.empty()) return CURL_READFUNC_ABORT;
+  const ConstBytes rest = transfer.request_->read.exchange.body.subspan(transfer.sent_);
+  const std::size_t taken = std::min(size * count, rest.size());
+  if (taken > 0) std::memcpy(data, rest.data(), taken);
+  transfer.sent_ += taken;
+  transfer.last_sent_ = Clock::now();
+  return taken;
+}
+
+// curl begins a body again when a connection that it reused turns out to be closed.
+int HttpTransfer::on_seek(void* self, curl_off_t offset, int origin) {
+  HttpTransfer& transfer = *static_cast<HttpTransfer*>(self);
+  const std::size_t size = transfer.request_->read.exchange.body.size();
+  if (origin != SEEK_SET || offset < 0 || static_cast<std::uint64_t>(offset) > size) return CURL_SEEKFUNC_FAIL;
+  transfer.sent_ = static_cast<std::uint64_t>(offset);
+  return CURL_SEEKFUNC_OK;
 }
 
 curl_socket_t HttpTransfer::on_socket(void* self, curlsocktype, curl_sockaddr* address) {
@@ -139,7 +193,7 @@ int HttpTransfer::on_request(void* self, char*, char*, int remote_port, int loca
 // The name alone proves nothing, so the resolved address is checked as well.
 bool HttpTransfer::may_connect(Network network) const {
   if (uses_proxy_ || network == Network::kPublic) return true;
-  if (network == Network::kCredentials) return false;
+  if (network == Network::kCredentials) return options_.reads_credentials;
   return !request_->left_its_server || request_->url.host == request_->read.url.host || request_->from_inner;
 }
 
@@ -163,6 +217,7 @@ bool HttpTransfer::take_line(std::string_view line) {
   if (is_head_too_long_) return false;
   const bool was_complete = head_.complete;
   head_.add_line(line);
+  if (head_.status >= 300 || request_->read.is_exchange()) keep_field(line);
   if (!head_.complete || was_complete || (head_.status >= 100 && head_.status < 200)) return true;
   // The end of the head. Another transfer of the same request may have been quicker.
   if (request_->answered != nullptr) return false;
@@ -178,6 +233,7 @@ bool HttpTransfer::take_line(std::string_view line) {
     // Small bodies of error answers are read and discarded; an object that was not asked for is not read.
     return head_.status != 200 && head_.status != 206;
   request_->answered = this;
+  if (request_->read.is_exchange()) return true;
   if (auto accepted = request_->read.accept(*request_, *verdict_); !accepted) {
     refused_ = std::move(accepted).error();
     return false;
@@ -189,7 +245,14 @@ bool HttpTransfer::take_body(ConstBytes bytes) {
   last_progress_ = Clock::now();
   if (!abandoned_.empty() || !verdict_ || (request_->answered != nullptr && request_->answered != this))
     return false;
+  if (verdict_->next == Verdict::Next::kAccept && request_->read.is_exchange()) {
+    is_too_long_ = body_.size() + bytes.size() > request_->read.exchange.max_answer_bytes;
+    if (!is_too_long_) body_ += as_text(bytes);
+    received_ += bytes.size();
+    return !is_too_long_;
+  }
   if (verdict_->next != Verdict::Next::kAccept || !verdict_->has_body) {
+    if (options_.judge != nullptr) body_ += as_text(bytes.first(std::min(bytes.size(), kMaxErrorBytes - body_.size())));
     discarded_ += bytes.size();
     return discarded_ <= kMaxDiscarded;
   }
@@ -209,7 +272,8 @@ HttpTransfer::Outcome HttpTransfer::outcome(Verdict::Next next, ErrorCode code, 
   Outcome out;
   out.next = next;
   if (!message.empty()) out.error = request_->read.error(code, std::move(message));
-  out.error.retryable = next == Verdict::Next::kRetry || next == Verdict::Next::kRetryBriefly;
+  out.error.retryable = next == Verdict::Next::kRetry || next == Verdict::Next::kRetryBriefly ||
+                        next == Verdict::Next::kSignAgain || next == Verdict::Next::kRenew;
   return out;
 }
 
@@ -228,14 +292,8 @@ HttpTransfer::Outcome HttpTransfer::end(CURLcode code) {
   if (is_head_too_long_ || (code == CURLE_OUT_OF_MEMORY && !verdict_ && was_sent()))
     return outcome(Verdict::Next::kRetryBriefly, ErrorCode::kCorrupt, "the head of the answer is too long");
   if (!verdict_) return transport_failure(code);
-  if (verdict_->next != Verdict::Next::kAccept) {
-    Outcome out = outcome(verdict_->next, verdict_->code, verdict_->message);
-    out.pushed_back = head_.status == 429 || head_.status == 503;
-    out.retry_after = parse_retry_after(head_.retry_after, std::time(nullptr), options_.retry.longest_wish);
-    out.location = head_.location;
-    out.method = verdict_->method;
-    return out;
-  }
+  if (verdict_->next != Verdict::Next::kAccept) return refusal(judged(*verdict_, body_));
+  if (request_->read.is_exchange()) return end_exchange(code);
   HttpRead& read = request_->read;
   if (!verdict_->has_body) return outcome(Verdict::Next::kAccept, ErrorCode::kIo, "");
   if (is_too_long_ && !verdict_->length)
@@ -256,6 +314,57 @@ HttpTransfer::Outcome HttpTransfer::end(CURLcode code) {
                                  read.wanted.version->size));
   }
   return outcome(Verdict::Next::kAccept, ErrorCode::kIo, "");
+}
+
+Verdict HttpTransfer::judged(Verdict usual, std::string_view body) const {
+  // An answer whose request goes out again with another method is judged then.
+  if (options_.judge == nullptr || usual.next == Verdict::Next::kAskOtherwise) return usual;
+  return options_.judge->judge({head_.status, request_->url, fields_, body, request_->read.is_exchange()},
+                               std::move(usual));
+}
+
+HttpTransfer::Outcome HttpTransfer::refusal(Verdict verdict) const {
+  if (verdict.message.empty()) verdict.message = fmt::format("request refused (HTTP {})", head_.status);
+  Outcome out = outcome(verdict.next, verdict.code, std::move(verdict.message));
+  out.pushed_back = head_.status == 429 || head_.status == 503;
+  out.retry_after = parse_retry_after(head_.retry_after, std::time(nullptr), options_.retry.longest_wish);
+  out.method = verdict.method;
+  out.location = verdict.location.empty() ? head_.location : std::move(verdict.location);
+  if (verdict.next == Verdict::Next::kRedirect)
+    if (const auto target = redirect_target(request_->url, out.location, {true, true}))
+      out.redirect_lifetime = lifetime_of_redirect({head_.status, field("cache-control"), field("date")}, *target,
+                                                   std::time(nullptr));
+  if (verdict.next == Verdict::Next::kSignAgain) out.server_time_s = parse_http_date(field("date"));
+  return out;
+}
+
+HttpTransfer::Outcome HttpTransfer::end_exchange(CURLcode code) {
+  HttpRead& read = request_->read;
+  if (is_too_long_)
+    return outcome(Verdict::Next::kFail, ErrorCode::kTooLarge,
+                   fmt::format("answer has more than {} bytes", read.exchange.max_answer_bytes));
+  if (code != CURLE_OK) return transport_failure(code);
+  Verdict verdict = judged(*verdict_, body_);
+  if (verdict.next != Verdict::Next::kAccept) return refusal(std::move(verdict));
+  read.answer = {head_.status, std::move(fields_), std::move(body_)};
+  return outcome(Verdict::Next::kAccept, ErrorCode::kIo, "");
+}
+
+void HttpTransfer::keep_field(std::string_view line) {
+  if (line.starts_with("HTTP/")) return fields_.clear();
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos || head_.complete) return;
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+  std::string_view value = line.substr(colon + 1);
+  while (!value.empty() && is_blank(value.front())) value.remove_prefix(1);
+  while (!value.empty() && is_blank(value.back())) value.remove_suffix(1);
+  fields_.push_back({lower_case(line.substr(0, colon)), std::string(value)});
+}
+
+std::string_view HttpTransfer::field(std::string_view name) const {
+  for (const HttpHeader& one : fields_)
+    if (one.name == name) return one.value;
+  return {};
 }
 
 HttpTransfer::Outcome HttpTransfer::transport_failure(CURLcode code) const {

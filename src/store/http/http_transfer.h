@@ -20,6 +20,8 @@ class HttpTransfer {
     bool pushed_back = false;
     std::optional<std::chrono::milliseconds> retry_after;
     std::string location;
+    std::optional<std::chrono::seconds> redirect_lifetime;
+    std::optional<std::int64_t> server_time_s;  // for kSignAgain
     Asked::Method method = Asked::Method::kGet;
   };
 
@@ -32,7 +34,7 @@ class HttpTransfer {
   bool is_hedge() const { return is_hedge_; }
 
   // Prepares the handle. Returns false if curl has no memory.
-  bool begin(HttpRequest& request, Clock::time_point now);
+  bool begin(HttpRequest& request, const std::vector<HttpHeader>& signature, Clock::time_point now);
   Outcome end(CURLcode code);
   // The engine gives the transfer up, for this reason.
   void abandon(std::string why) { abandoned_ = std::move(why); }
@@ -41,6 +43,9 @@ class HttpTransfer {
   Clock::time_point last_progress() const { return last_progress_; }
   std::optional<Clock::time_point> answered_at() const { return answered_at_; }
   std::uint64_t received() const { return received_; }
+  // When the last bytes of the request's body were sent, or the request where it has none.
+  Clock::time_point last_sent() const { return last_sent_; }
+  std::uint64_t sent() const { return sent_; }
   // The server answered from an address of the inner network.
   bool came_from_inner() const;
 
@@ -51,13 +56,20 @@ class HttpTransfer {
  private:
   static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
   static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
+  static std::size_t on_send(char* data, std::size_t size, std::size_t count, void* self);
+  static int on_seek(void* self, curl_off_t offset, int origin);
   static curl_socket_t on_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
   static int on_request(void* self, char* remote_address, char* local_address, int remote_port, int local_port);
 
   bool take_line(std::string_view line);
+  void keep_field(std::string_view line);
+  std::string_view field(std::string_view name) const;
   bool take_body(ConstBytes bytes);
   bool was_sent() const;
   bool may_connect(Network network) const;
+  Outcome end_exchange(CURLcode code);
+  Outcome refusal(Verdict verdict) const;
+  Verdict judged(Verdict usual, std::string_view body) const;
   Outcome transport_failure(CURLcode code) const;
   Outcome outcome(Verdict::Next next, ErrorCode code, std::string message) const;
 
@@ -71,12 +83,15 @@ class HttpTransfer {
   HttpRequest* request_ = nullptr;
   bool is_hedge_ = false;
   ResponseHead head_;
+  std::vector<HttpHeader> fields_;  // of the head, where they are wanted
+  std::string body_;                // of an error or an exchange
   std::optional<Verdict> verdict_;
   std::optional<Error> refused_;  // by the reader (no memory), or an address that is not allowed
   std::string abandoned_;
   bool is_too_long_ = false, is_head_too_long_ = false, found_unasked_bytes_ = false;
   std::uint64_t received_ = 0, discarded_ = 0, head_bytes_ = 0;
-  Clock::time_point started_{}, last_progress_{};
+  std::uint64_t sent_ = 0;
+  Clock::time_point started_{}, last_progress_{}, last_sent_{};
   std::optional<Clock::time_point> answered_at_;
 };
 

@@ -73,8 +73,9 @@ Result<std::string> encoded_target(std::string_view rest, std::string_view url) 
 
 Network network_of_v4(std::uint32_t address) {
   const auto within = [address](std::uint32_t net, int bits) { return (address ^ net) >> (32 - bits) == 0; };
-  // Amazon, Google, Azure and others; Amazon's containers; Alibaba.
-  if (address == 0xA9FEA9FEu || address == 0xA9FEAA02u || address == 0x646464C8u)
+  // Amazon, Google, Azure and others; Amazon's containers and pods; Alibaba.
+  if (address == 0xA9FEA9FEu || address == 0xA9FEAA02u || address == 0xA9FEAA17u ||
+      address == 0x646464C8u)
     return Network::kCredentials;
   const bool inner = within(0x00000000u, 8) || within(0x0A000000u, 8) || within(0x64400000u, 10) ||
                      within(0x7F000000u, 8) || within(0xA9FE0000u, 16) || within(0xAC100000u, 12) ||

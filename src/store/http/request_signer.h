@@ -24,7 +24,8 @@ struct HttpHeader {
 struct UnsignedRequest {
   std::string_view method;                 // "GET", "PUT", ...
   const HttpUrl& url;                      // with the query in its target
-  const std::vector<HttpHeader>& headers;  // without those that curl adds by itself
+  // All but those that curl adds by itself and Accept-Encoding. The range of a read and the length of a body are here.
+  const std::vector<HttpHeader>& headers;
   std::string_view payload_sha256;         // in hexadecimal; "UNSIGNED-PAYLOAD": the body is not hashed
 };
 
@@ -42,6 +43,10 @@ class RequestSigner {
   // The server has refused the credential because it has expired. The signer starts to fetch a new one, and
   // returns whether it can.
   virtual bool renew() = 0;
+
+  // Whether the credential is also meant for this server, to which a redirect has led. It is asked instead of the
+  // engine's own rule, by which nothing follows a request to another server.
+  virtual bool may_sign_for(const HttpUrl&) const { return false; }
 };
 
 }  // namespace penstock

@@ -13,6 +13,7 @@
 #include "support/make_npy.h"
 #include "support/make_tar.h"
 #include "support/make_tiff.h"
+#include "support/s3_reading.h"
 #include "support/temporary_folder.h"
 #include "support/text_bytes.h"
 #include "support/zarr_store.h"
@@ -58,24 +59,36 @@ Delivered deliver(const SourcePtr& source) {
   }
 }
 
-// The same objects as local files and below "memory://bucket/set", in pages of two entries.
-class OpenSourceStores : public testing::Test {
+enum class Objects : std::uint8_t { kMemory, kS3 };
+
+// The same objects as local files and behind URLs, in pages of two entries: in memory, and in a bucket behind a canned
+// server of S3.
+class OpenSourceStores : public testing::TestWithParam<Objects> {
  protected:
-  static constexpr const char* kRoot = "memory://bucket/set";
+  void SetUp() override {
+    if (GetParam() != Objects::kS3) return;
+    const auto store = s3_store_on(*server_);
+    if (!store) GTEST_SKIP() << store.error().message;
+  }
+  static std::string root() { return GetParam() == Objects::kS3 ? "s3://bucket/set" : "memory://bucket/set"; }
 
   void put(const std::string& name, const Bytes& bytes) {
     folder_.write("set/" + name, bytes);
-    objects_->put(std::string(kRoot) + "/" + name, bytes);
+    put_object(name, bytes);
   }
   void put(const std::string& name, std::string_view text) { put(name, bytes_of(text)); }
+  void put_object(const std::string& name, const Bytes& bytes) {
+    if (GetParam() == Objects::kMemory) return objects_->put(url(name), bytes);
+    server_->put("bucket/set/" + name, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
 
   std::string local(const std::string& name) const { return folder_ / ("set/" + name); }
-  static std::string url(const std::string& name) { return std::string(kRoot) + "/" + name; }
+  static std::string url(const std::string& name) { return root() + "/" + name; }
 
   // The text with the local root for the other, so that messages can be compared.
   std::string as_local(std::string text) const {
-    for (std::size_t at = 0; (at = text.find(kRoot)) != std::string::npos;)
-      text.replace(at, std::string_view(kRoot).size(), folder_ / "set");
+    for (std::size_t at = 0; (at = text.find(root())) != std::string::npos;)
+      text.replace(at, root().size(), folder_ / "set");
     return text;
   }
 
@@ -141,11 +154,19 @@ class OpenSourceStores : public testing::Test {
   }
 
   TemporaryFolder folder_;
+  static std::unique_ptr<S3Server> server() {
+    S3Server::Options setup;
+    setup.page_entries = 2;
+    return std::make_unique<S3Server>(setup);
+  }
+
+  const std::unique_ptr<S3Server> server_ = GetParam() == Objects::kS3 ? server() : nullptr;
   std::shared_ptr<MemoryStore> objects_ = std::make_shared<MemoryStore>(2);
   std::vector<std::string> warnings_;
   const StoreKindScope scope_{StoreKind{
-      {"memory"},
+      {"memory", "s3"},
       [this](const std::string&, const std::vector<std::string>&) -> Result<std::shared_ptr<const Store>> {
+        if (GetParam() == Objects::kS3) return s3_store_on(*server_);
         return objects_;
       }}};
 };
@@ -154,7 +175,7 @@ Encoded picture_of(int number, int channels = 3) {
   return encode_png(make_picture(6, 4, channels, static_cast<std::uint64_t>(number) + 1));
 }
 
-TEST_F(OpenSourceStores, a_flat_folder_of_images) {
+TEST_P(OpenSourceStores, a_flat_folder_of_images) {
   for (const char* name : {"10.png", "9.png", "a.png", "B.PNG", ".hidden.png", "__MACOSX/9.png", ".git/9.png"})
     put(std::string("photos/") + name, picture_of(1));
   put("photos/notes.txt", "text");
@@ -166,7 +187,7 @@ TEST_F(OpenSourceStores, a_flat_folder_of_images) {
   expect_same("photos/");
 }
 
-TEST_F(OpenSourceStores, class_folders_in_the_order_of_their_paths) {
+TEST_P(OpenSourceStores, class_folders_in_the_order_of_their_paths) {
   int number = 0;
   for (const char* name : {"dog/1.png", "cat/2.png", "cat-big/3.png", "cat/deep/er/4.png", "loose.png", "cat.d/0.png"})
     put(std::string("train/") + name, picture_of(number++));
@@ -178,17 +199,17 @@ TEST_F(OpenSourceStores, class_folders_in_the_order_of_their_paths) {
   EXPECT_EQ(source->key(3), "cat/deep/er/4.png");
 }
 
-TEST_F(OpenSourceStores, an_object_that_marks_a_folder_is_an_empty_class) {
+TEST_P(OpenSourceStores, an_object_that_marks_a_folder_is_an_empty_class) {
   put("train/cat/1.png", picture_of(1));
   put("train/dog/2.png", picture_of(2));
   std::filesystem::create_directories(local("train/emu"));
-  objects_->put(url("train/emu/"), {});
+  put_object("train/emu/", {});
   const SourcePtr source = expect_same("train");
   ASSERT_NE(source, nullptr);
   EXPECT_EQ(source->classes().size(), 3u);
 }
 
-TEST_F(OpenSourceStores, a_flat_folder_with_masks) {
+TEST_P(OpenSourceStores, a_flat_folder_with_masks) {
   for (int i = 0; i < 5; ++i) {
     put("images/" + std::to_string(i) + ".png", picture_of(i));
     put("masks/" + std::to_string(i) + ".png", picture_of(i + 10, 1));
@@ -202,7 +223,7 @@ TEST_F(OpenSourceStores, a_flat_folder_with_masks) {
   expect_same(open_source(local("images"), of_files), open_source(url("images"), of_files));  // masks in another store
 }
 
-TEST_F(OpenSourceStores, a_folder_of_npy_files_and_one_npy_file) {
+TEST_P(OpenSourceStores, a_folder_of_npy_files_and_one_npy_file) {
   for (const char* name : {"a/2.npy", "a/10.npy", "b/1.npy"})
     put(std::string("arrays/") + name, make_npy<float>("<f4", {3}, {1, 2, static_cast<float>(name[2])}));
   expect_same("arrays");
@@ -222,7 +243,7 @@ Bytes shard_of(const std::string& first) {
   return tar.finish();
 }
 
-TEST_F(OpenSourceStores, tar_shards_by_pattern_by_folder_and_by_list) {
+TEST_P(OpenSourceStores, tar_shards_by_pattern_by_folder_and_by_list) {
   for (const char* name : {"a", "b", "c"}) {
     put("shards/train-" + std::string(name) + ".tar", shard_of(name));
     put("deep/" + std::string(name) + "/x/train.tar", shard_of(name));
@@ -242,7 +263,7 @@ TEST_F(OpenSourceStores, tar_shards_by_pattern_by_folder_and_by_list) {
   expect_same_list({"shards/train-c.tar", "shards/train-a.tar", "deep/**/train.tar"});
 }
 
-TEST_F(OpenSourceStores, single_images_patterns_lists_and_labels) {
+TEST_P(OpenSourceStores, single_images_patterns_lists_and_labels) {
   for (int i = 8; i < 12; ++i) put("p/" + std::to_string(i) + ".png", picture_of(i));
   put("p/with [1].png", picture_of(3));
   for (const char* name : {"p/9.png", "p/with [1].png", "p/1[0-9].png", "p/*.png"}) expect_same(name, Keys::kAsNamed);
@@ -254,7 +275,7 @@ TEST_F(OpenSourceStores, single_images_patterns_lists_and_labels) {
   EXPECT_TRUE(deliver(*labelled_files) == deliver(*labelled_objects));
 }
 
-TEST_F(OpenSourceStores, a_table_with_relative_paths) {
+TEST_P(OpenSourceStores, a_table_with_relative_paths) {
   for (int i = 0; i < 3; ++i) put("t/images/" + std::to_string(i) + ".png", picture_of(i));
   put("t/train.csv", "path,label\nimages/2.png,cat\n./images/0.png,dog\nimages/../images/1.png,cat\n");
   const SourcePtr source = expect_same("t/train.csv");
@@ -285,7 +306,7 @@ void put_group(const Put& put, const std::string& name, int first) {
   put(name + "/time/0", numbers({first, first + 1, first + 2, first + 3}));
 }
 
-TEST_F(OpenSourceStores, a_zarr_group_and_several_that_are_joined_by_glob) {
+TEST_P(OpenSourceStores, a_zarr_group_and_several_that_are_joined_by_glob) {
   const auto here = [&](const std::string& name, const Bytes& bytes) { put(name, bytes); };
   put_group(here, "y/era-2001.zarr", 100);
   put_group(here, "y/era-2000.zarr", 0);
@@ -305,7 +326,7 @@ TEST_F(OpenSourceStores, a_zarr_group_and_several_that_are_joined_by_glob) {
   EXPECT_EQ(missing_file.error().describe(), as_local(missing.error().describe()));
 }
 
-TEST_F(OpenSourceStores, patches_of_a_folder_of_planes_in_natural_order) {
+TEST_P(OpenSourceStores, patches_of_a_folder_of_planes_in_natural_order) {
   for (int i = 0; i < 11; ++i) {
     TiffMaker plane;
     plane.add_page(small_page(plane.add_data(Bytes(12, std::byte(i)))));
@@ -317,7 +338,7 @@ TEST_F(OpenSourceStores, patches_of_a_folder_of_planes_in_natural_order) {
   expect_same(open_patches({local("planes/p*.tif")}, options), open_patches({url("planes/p*.tif")}, options));
 }
 
-TEST_F(OpenSourceStores, failures_say_the_same) {
+TEST_P(OpenSourceStores, failures_say_the_same) {
   put("d/train.png", picture_of(1));
   put("d/x.rar", "text");
   put("both/a.png", picture_of(1));
@@ -344,15 +365,18 @@ TEST_F(OpenSourceStores, failures_say_the_same) {
   EXPECT_NE(several.error().message.find("URLs of several kinds"), std::string::npos) << several.error().message;
 }
 
-TEST_F(OpenSourceStores, an_index_of_a_folder_is_saved_only_where_its_time_tells_of_new_files) {
+TEST_P(OpenSourceStores, an_index_of_a_folder_is_saved_only_where_its_time_tells_of_new_files) {
   put("photos/1.png", picture_of(1));
   for (int time = 0; time < 2; ++time) {
     EXPECT_EQ((*open_source(local("photos"), options()))->storage().index_was_saved, time > 0);
     EXPECT_FALSE((*open_source(url("photos"), options()))->storage().index_was_saved);
   }
-  objects_->put(url("photos/2.png"), picture_of(2));
+  put_object("photos/2.png", picture_of(2));
   EXPECT_EQ((*open_source(url("photos"), options()))->size(), 2u);
 }
+
+INSTANTIATE_TEST_SUITE_P(Stores, OpenSourceStores, testing::Values(Objects::kMemory, Objects::kS3),
+                         [](const auto& test) { return test.param == Objects::kS3 ? "S3" : "Memory"; });
 
 }  // namespace
 }  // namespace penstock

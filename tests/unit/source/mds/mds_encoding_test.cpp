@@ -96,7 +96,7 @@ TEST(MdsEncoding, a_list_of_images_gives_each_of_them) {
   EXPECT_FALSE(count_mds_images(list, raw({0, 0})));
 }
 
-TEST(MdsEncoding, images_of_pillow_become_files) {
+TEST(MdsEncoding, images_of_pillow_become_files_unless_their_mode_is_not_read) {
   Memory memory;
   const auto rgb = read("pil", raw({1, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 'R', 'G', 'B', 9, 8, 7}), memory);
   ASSERT_TRUE(rgb) << rgb.error().describe();
