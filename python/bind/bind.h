@@ -9,6 +9,7 @@ void bind_transforms(nanobind::module_& module);
 void bind_sources(nanobind::module_& module);
 void bind_array_sources(nanobind::module_& module);
 void bind_statistics(nanobind::module_& module);
+void bind_storage(nanobind::module_& module);
 void bind_cache(nanobind::module_& module);
 void bind_loader_options(nanobind::module_& module);
 void bind_loader(nanobind::module_& module);

@@ -156,7 +156,8 @@ def test_kinds_of_data_open_from_a_bucket(tmp_path, bucket):
                 assert np.array_equal(np.asarray(a[field]), np.asarray(b[field])), (name, i, field)
 
 
-@pytest.mark.parametrize(("variable", "value"), [("AWS_SECRET_ACCESS_KEY", "wrongsecret"), ("AWS_ACCESS_KEY_ID", "wrongid")])
+@pytest.mark.parametrize(("variable", "value"),
+                         [("AWS_SECRET_ACCESS_KEY", "wrongsecret"), ("AWS_ACCESS_KEY_ID", "wrongid")])
 def test_wrong_credentials_are_one_line_without_a_secret(bucket, monkeypatch, variable, value):
     bucket.put_object(Key="one/a.npy", Body=b"x")
     monkeypatch.setenv(variable, value)
@@ -166,6 +167,35 @@ def test_wrong_credentials_are_one_line_without_a_secret(bucket, monkeypatch, va
     assert "\n" not in text and f"s3://{BUCKET}/one" in text
     for secret in ("wrongsecret", "wrongid", "testsecret", "Signature="):
         assert secret not in text
+
+
+def test_options_of_the_user_replace_the_environment(tmp_path, bucket, endpoint, monkeypatch):
+    save_jpeg(tmp_path / "1.jpg", noise(40, 50, seed=1))
+    upload(bucket, tmp_path, "options")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL_S3"):
+        monkeypatch.delenv(name)
+    asked = []
+
+    def credentials():
+        asked.append(1)
+        return {"access_key_id": "testkey", "secret_access_key": "testsecret"}
+
+    storage = {"endpoint": endpoint, "region": "us-east-1", "credentials": credentials}
+    source = ps.open_source(f"s3://{BUCKET}/options", storage=storage)
+    assert [batch["image"].shape for batch in ps.Loader(source, 1)] == [(1, 3, 40, 50)] or len(source) == 1
+    assert len(asked) == 1
+    assert "testsecret" not in repr(source) and "testkey" not in repr(source)
+
+    def failing():
+        raise RuntimeError("testsecret")
+
+    with pytest.raises(Exception, match=r"credentials= failed \(RuntimeError\)") as error:
+        ps.open_source(f"s3://{BUCKET}/options", storage={**storage, "credentials": failing})
+    assert "testsecret" not in str(error.value)
+    with pytest.raises(Exception, match="access refused"):
+        ps.open_source(f"s3://{BUCKET}/options", storage={"endpoint": endpoint, "anonymous": True})
+    with pytest.raises(TypeError, match="did you mean 'anonymous'"):
+        ps.open_source(f"s3://{BUCKET}/options", storage={"anonymus": True})
 
 
 def test_a_missing_bucket_says_so(endpoint):

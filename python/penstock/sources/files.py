@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..arguments import shown
+from ..storage import Storage
 from .opening import Headers, Pairs, Path, Paths, are_pairs, open_files, open_pairs
 from .recipe import recorded
 from .source import Source
@@ -68,7 +69,7 @@ def Files(files: Sequence[Path] | Pairs) -> Source:
 
 
 @recorded
-def Npy(path: Paths, *, keep_index: bool = True, headers: Headers = None) -> Source:
+def Npy(path: Paths, *, keep_index: bool = True, headers: Headers = None, storage: Storage = None) -> Source:
     """Opens .npy files.
 
     Args:
@@ -76,6 +77,7 @@ def Npy(path: Paths, *, keep_index: bool = True, headers: Headers = None) -> Sou
             a list of one file), each file is a sample.
         keep_index: Whether the list of files is stored, so that the next run opens the folder faster.
         headers: Headers of the requests to the server of a URL, as for ``Tar``.
+        storage: Options of buckets, as for ``Tar``.
 
     Returns:
         The source, with the field ``array``.
@@ -87,4 +89,4 @@ def Npy(path: Paths, *, keep_index: bool = True, headers: Headers = None) -> Sou
     Example:
         >>> ps.Loader(ps.Npy("frames/*.npy"), batch_size=32)
     """
-    return open_files(path, kind="npy", keep_index=keep_index, headers=headers)
+    return open_files(path, kind="npy", keep_index=keep_index, headers=headers, storage=storage)

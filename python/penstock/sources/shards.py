@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..storage import Storage
 from .opening import Headers, Memory, Paths, open_files
 from .recipe import recorded
 from .source import Source
@@ -11,7 +12,7 @@ from .source import Source
 
 @recorded
 def Tar(path: Paths, *, kinds: Mapping[str, str] | None = None, keep_index: bool = True,
-        headers: Headers = None, memory: Memory = None) -> Source:
+        headers: Headers = None, storage: Storage = None, memory: Memory = None) -> Source:
     """Opens tar shards that follow the WebDataset convention.
 
     Files whose names agree up to the first dot are one sample. The rest of the name is the field: ``jpg``, ``cls``,
@@ -26,6 +27,8 @@ def Tar(path: Paths, *, kinds: Mapping[str, str] | None = None, keep_index: bool
         kinds: The kind of each field whose name does not tell it: ``{"labels.png": "mask", "bin": "float32[16]"}``.
         keep_index: Whether the index of the shards is stored, so that the next run opens them faster.
         headers: ``{"Authorization": "Bearer ..."}`` goes with each request to the server of a URL, and to no other.
+        storage: Options of buckets: ``{"anonymous": True}``, "endpoint", "region", "profile", "addressing",
+            "requester_pays", and "credentials", a function that returns them (docs/storage.md).
         memory: The memory that opening may take while it works, for example "1GiB". The default is a quarter of the
             free memory. The index that remains takes about 60 bytes per sample in addition.
 
@@ -39,12 +42,14 @@ def Tar(path: Paths, *, kinds: Mapping[str, str] | None = None, keep_index: bool
     Example:
         >>> source = ps.Tar("shards/train-{0000..0146}.tar").rename({"jpg": "image", "cls": "label"})
     """
-    return open_files(path, kind="tar", kinds=kinds, keep_index=keep_index, headers=headers, memory=memory)
+    return open_files(path, kind="tar", kinds=kinds, keep_index=keep_index, headers=headers, storage=storage,
+                      memory=memory)
 
 
 @recorded
 def TFRecord(path: Paths, *, kinds: Mapping[str, str] | None = None, verify: bool = True,
-             keep_index: bool = True, headers: Headers = None, memory: Memory = None) -> Source:
+             keep_index: bool = True, headers: Headers = None, storage: Storage = None,
+             memory: Memory = None) -> Source:
     """Opens TFRecord shards of tf.train.Example or SequenceExample. Each feature is a field.
 
     Args:
@@ -54,6 +59,7 @@ def TFRecord(path: Paths, *, kinds: Mapping[str, str] | None = None, verify: boo
         verify: Whether the checksums of every record are verified when it is read.
         keep_index: Whether the index of the shards is stored, so that the next run opens them faster.
         headers: Headers of the requests to the server of a URL, as for ``Tar``.
+        storage: Options of buckets, as for ``Tar``.
         memory: The memory that opening may take, as for ``Tar``.
 
     Returns:
@@ -67,4 +73,5 @@ def TFRecord(path: Paths, *, kinds: Mapping[str, str] | None = None, verify: boo
         >>> source = ps.TFRecord("train-*.tfrecord", kinds={"embedding": "float32[512]"})
     """
     return open_files(path, kind="tfrecord", kinds=kinds, verify=verify, keep_index=keep_index, headers=headers,
+                      storage=storage,
                       memory=memory)
