@@ -37,6 +37,8 @@ def page(parameters: dict[str, str], folders: int, images: int, cached: dict[tup
         else:
             body = entry("n00000000", 0)
         more = begin + most < folders and "delimiter" in parameters
+    elif not prefix.startswith("train/n"):
+        body, more = b"", False
     else:
         folder = prefix.split("/")[1]
         if (begin, most) not in cached:
@@ -60,8 +62,10 @@ def serve(folders: int, images: int, port: multiprocessing.Queue) -> None:
                 target = head.split(b" ", 2)[1].decode()
                 parameters = dict(urllib.parse.parse_qsl(target.partition("?")[2], keep_blank_values=True))
                 await asyncio.sleep(DELAY)
-                body = page(parameters, folders, images, cached)
-                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+                status, body = b"404 Not Found", b"<Error><Code>NoSuchKey</Code></Error>"  # no metadata of Zarr
+                if "list-type" in parameters:
+                    status, body = b"200 OK", page(parameters, folders, images, cached)
+                writer.write(b"HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n" % (status, len(body)) + body)
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
