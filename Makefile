@@ -60,7 +60,7 @@ $(VENV)/.installed: $(VENV)/.created $(SOURCES)
 
 $(VENV)/.test-packages: Makefile $(VENV)/.created
 	@$(PIP) install pytest hypothesis pillow webdataset torch==2.13.0 jax zarr tensorstore zarrs xarray cftime tifffile \
-	  mypy pyright ruff
+	  boto3 mypy pyright ruff
 	@touch $@
 
 # An older zarr-python, for stores as it writes them; without it those tests are skipped.
@@ -112,7 +112,8 @@ lint: $(TEST_BUILD)/.installed $(VENV)/.test-packages
 	@$(VENV)/bin/python -m mypy -p penstock
 
 test-python: lint $(TEST_BUILD)/.installed $(VENV)/.test-packages build/venv-zarr2/.created
-	@$(VENV)/bin/python -m pytest tests/python tests/cluster
+	@$(VENV)/bin/python -m pytest tests/python
+	@$(VENV)/bin/python -m pytest tests/cluster
 
 # `make test` runs a short form of each of these tests; the environment asks for the long one.
 test-long: $(TEST_BUILD)/.installed $(VENV)/.test-packages build/venv-zarr2/.created

@@ -11,6 +11,7 @@ void bind_array_sources(nanobind::module_& module);
 void bind_stage(nanobind::module_& module);
 void bind_statistics(nanobind::module_& module);
 void bind_pack(nanobind::module_& module);
+void bind_storage(nanobind::module_& module);
 void bind_cache(nanobind::module_& module);
 void bind_loader_options(nanobind::module_& module);
 void bind_loader(nanobind::module_& module);

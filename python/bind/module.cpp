@@ -10,6 +10,7 @@ NB_MODULE(_core, module) {
   penstock::python::bind_array_sources(module);
   penstock::python::bind_stage(module);
   penstock::python::bind_statistics(module);
+  penstock::python::bind_storage(module);
   penstock::python::bind_cache(module);
   penstock::python::bind_loader_options(module);
   penstock::python::bind_loader(module);

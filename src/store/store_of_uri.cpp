@@ -12,6 +12,7 @@
 #include "store/file/file_store.h"
 #include "store/http/http_store.h"
 #include "store/hub/hub_store.h"
+#include "store/s3/s3_options_scope.h"
 #include "store/s3/s3_store.h"
 
 namespace penstock {
@@ -57,7 +58,7 @@ Result<std::shared_ptr<const Store>> http_store_for(const std::string& uri, cons
 Result<std::shared_ptr<const Store>> s3_store_for(const std::string& uri, const std::vector<std::string>& headers) {
   const std::string shown = without_secrets(uri);
   for (const std::string& line : headers) PENSTOCK_CHECK(check_header(line, shown));
-  S3Options options;
+  S3Options options = S3OptionsScope::current();
   options.headers = headers;
   return make_s3_store(uri, std::move(options));
 }

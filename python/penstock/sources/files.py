@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..arguments import shown
+from ..storage import Storage
 from .opening import Headers, Pairs, Path, Paths, are_pairs, open_files, open_pairs
 from .recipe import recorded
 from .source import Source
@@ -71,7 +72,7 @@ def Files(files: Sequence[Path] | Pairs, *, stage: Path | None = None) -> Source
 
 
 @recorded
-def Npy(path: Paths, *, keep_index: bool = True, headers: Headers = None, stage: Path | None = None) -> Source:
+def Npy(path: Paths, *, keep_index: bool = True, headers: Headers = None, storage: Storage = None, stage: Path | None = None) -> Source:
     """Opens .npy files.
 
     Args:
@@ -79,6 +80,7 @@ def Npy(path: Paths, *, keep_index: bool = True, headers: Headers = None, stage:
             a list of one file), each file is a sample.
         keep_index: Whether the list of files is stored, so that the next run opens the folder faster.
         headers: Headers of the requests to the server of a URL, as for ``Tar``.
+        storage: Options of buckets, as for ``Tar``.
         stage: A local folder that receives a copy of the data while they are read, as for ``Loader``.
 
     Returns:
@@ -91,4 +93,4 @@ def Npy(path: Paths, *, keep_index: bool = True, headers: Headers = None, stage:
     Example:
         >>> ps.Loader(ps.Npy("frames/*.npy"), batch_size=32)
     """
-    return open_files(path, kind="npy", keep_index=keep_index, headers=headers, stage=stage)
+    return open_files(path, kind="npy", keep_index=keep_index, headers=headers, storage=storage, stage=stage)

@@ -15,6 +15,7 @@ from ..arguments import path as path_argument
 from ..http import header_lines, without_secrets
 from ..sizes import parse_bytes
 from ..staging import OpenStage, open_stage
+from ..storage import Storage, storage_options
 from .recipe import recorded
 from .source import Source
 
@@ -32,7 +33,7 @@ _QUIET_SECONDS = 1.0  # work that takes longer shows its progress
 
 @recorded
 def open_source(source: Paths | Pairs | Source, kind: str | None = None, *, headers: Headers = None,
-                memory: Memory = None, stage: Path | None = None) -> Source:
+                storage: Storage = None, memory: Memory = None, stage: Path | None = None) -> Source:
     """Opens a source of any kind. The path tells the kind.
 
     Args:
@@ -41,6 +42,7 @@ def open_source(source: Paths | Pairs | Source, kind: str | None = None, *, head
         kind: The kind of the source, if its path does not tell it: "images", "npy", "tar", "tfrecord",
             "manifest", "zarr" or "mds".
         headers: Headers of the requests to the server of a URL, as for ``Tar``.
+        storage: Options of buckets, as for ``Tar``.
         memory: The memory that opening may take, as for ``Tar``.
         stage: A local folder that receives a copy of the data while they are read, as for ``Loader``.
 
@@ -59,19 +61,21 @@ def open_source(source: Paths | Pairs | Source, kind: str | None = None, *, head
         return source
     if isinstance(source, (list, tuple)) and are_pairs(source):
         return open_pairs(source, stage=stage)
-    return open_files(source, kind="" if kind is None else kind, headers=headers, memory=memory, stage=stage)
+    return open_files(source, kind="" if kind is None else kind, headers=headers, storage=storage, memory=memory,
+                      stage=stage)
 
 
 def open_files(path: Any, *, kind: str = "", masks: Path | None = None, root: Path | None = None,
                columns: Mapping[str, str] | None = None, kinds: Mapping[str, str] | None = None, delimiter: str = "",
                verify: bool = True, keep_index: bool = True, labels: list[int] | None = None,
-               classes: Sequence[str] = (), headers: Headers = None, memory: Memory = None,
+               classes: Sequence[str] = (), headers: Headers = None, storage: Storage = None, memory: Memory = None,
                stage: Path | None = None) -> Source:
     """Opens one path or a list of paths by the engine, with checked arguments."""
     paths = _path_list(path)
     through = open_stage(stage)
     name = os.fsdecode(paths[0]) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
-    with Progress(lambda files: f"looking through {without_secrets(name)}: {files:,} so far") as progress:
+    with (storage_options(storage),
+          Progress(lambda files: f"looking through {without_secrets(name)}: {files:,} so far") as progress):
         handle = _core.open_source([os.fsencode(one) for one in paths], is_list=isinstance(path, (list, tuple)),
                                    kind=text("kind", kind), masks=_encoded("masks", masks),
                                    root=_encoded("root", root), columns=list(text_mapping("columns", columns).items()),

@@ -10,6 +10,7 @@ from .. import _core
 from ..arguments import number
 from ..http import header_lines
 from ..staging import open_stage
+from ..storage import Storage, storage_options
 from .array_arguments import array_names, integer, missing_chunks, missing_values
 from .opening import Headers, Memory, Path, Progress, memory_bytes, opened
 from .recipe import recorded
@@ -25,7 +26,7 @@ def Patches(volumes: Path | Sequence[Path], size: Sequence[int], per_epoch: int 
             weights: Literal["volume", "equal"] | Sequence[float] = "volume",
             class_weights: Mapping[int, float] | None = None, decode_cf: bool = True, nan: str | float = "keep",
             axes: str | Mapping[str, int | None] | None = None, missing: Literal["fill", "error"] | None = None,
-            headers: Headers = None, memory: Memory = None, stage: Path | None = None) -> Source:
+            headers: Headers = None, storage: Storage = None, memory: Memory = None, stage: Path | None = None) -> Source:
     """Opens volumes whose patches are the samples.
 
     With `per_epoch`, an epoch has that many random patches, and every position where a patch fits is equally likely.
@@ -61,6 +62,7 @@ def Patches(volumes: Path | Sequence[Path], size: Sequence[int], per_epoch: int 
             ``{"Z": 30, "C": 2}`` as 30 slices of 2 channels. The size None is computed from the number of pages.
         missing: How chunks are treated that a Zarr store does not have: "fill" or "error", as in ``Zarr``.
         headers: Headers of the requests to the server that the URL of a volume names, as in ``Zarr``.
+        storage: Options of buckets, as for ``Tar``.
         memory: The memory that reading labels and masks may take, half of it for their index, for example "1GiB". The
             default is a quarter of the free memory.
         stage: A local folder that receives a copy of the data while they are read, as for ``Loader``.
@@ -85,7 +87,8 @@ def Patches(volumes: Path | Sequence[Path], size: Sequence[int], per_epoch: int 
         overlaps = []
     names, label_names, mask_names = array_names(volumes), array_names(labels), array_names(mask)
     through = open_stage(stage)
-    with Progress(lambda chunks: f"looking through labels: {chunks:,} chunks so far") as progress:
+    with (storage_options(storage),
+          Progress(lambda chunks: f"looking through labels: {chunks:,} chunks so far") as progress):
         handle = _core.open_patches([os.fsencode(name) for name in names], size=extents, per_epoch=per_epoch or 0,
                                     overlap=overlaps, labels=[os.fsencode(name) for name in label_names],
                                     region=_region(region), masks=[os.fsencode(name) for name in mask_names],

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Parameters = ParamSpec("Parameters")
 Made = TypeVar("Made")
 
-_SECRET_KEYWORDS = ("headers", "token", "password", "credentials")
+_SECRET_KEYWORDS = ("headers", "storage", "token", "password", "credentials")
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

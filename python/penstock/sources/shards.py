@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..storage import Storage
 from .opening import Headers, Memory, Path, Paths, open_files
 from .recipe import recorded
 from .source import Source
@@ -11,7 +12,7 @@ from .source import Source
 
 @recorded
 def Tar(path: Paths, *, kinds: Mapping[str, str] | None = None, keep_index: bool = True,
-        headers: Headers = None, memory: Memory = None, stage: Path | None = None) -> Source:
+        headers: Headers = None, storage: Storage = None, memory: Memory = None, stage: Path | None = None) -> Source:
     """Opens tar shards that follow the WebDataset convention.
 
     Files whose names agree up to the first dot are one sample. The rest of the name is the field: ``jpg``, ``cls``,
@@ -26,6 +27,8 @@ def Tar(path: Paths, *, kinds: Mapping[str, str] | None = None, keep_index: bool
         kinds: The kind of each field whose name does not tell it: ``{"labels.png": "mask", "bin": "float32[16]"}``.
         keep_index: Whether the index of the shards is stored, so that the next run opens them faster.
         headers: ``{"Authorization": "Bearer ..."}`` goes with each request to the server of a URL, and to no other.
+        storage: Options of buckets: ``{"anonymous": True}``, "endpoint", "region", "profile", "addressing",
+            "requester_pays", and "credentials", a function that returns them (docs/storage.md).
         memory: The memory that opening may take while it works, for example "1GiB". The default is a quarter of the
             free memory. The index that remains takes about 60 bytes per sample in addition.
         stage: A local folder that receives a copy of the data while they are read, as for ``Loader``.
@@ -40,13 +43,13 @@ def Tar(path: Paths, *, kinds: Mapping[str, str] | None = None, keep_index: bool
     Example:
         >>> source = ps.Tar("shards/train-{0000..0146}.tar").rename({"jpg": "image", "cls": "label"})
     """
-    return open_files(path, kind="tar", kinds=kinds, keep_index=keep_index, headers=headers, memory=memory,
-                      stage=stage)
+    return open_files(path, kind="tar", kinds=kinds, keep_index=keep_index, headers=headers, storage=storage,
+                      memory=memory, stage=stage)
 
 
 @recorded
 def TFRecord(path: Paths, *, kinds: Mapping[str, str] | None = None, verify: bool = True,
-             keep_index: bool = True, headers: Headers = None, memory: Memory = None,
+             keep_index: bool = True, headers: Headers = None, storage: Storage = None, memory: Memory = None,
              stage: Path | None = None) -> Source:
     """Opens TFRecord shards of tf.train.Example or SequenceExample. Each feature is a field.
 
@@ -57,6 +60,7 @@ def TFRecord(path: Paths, *, kinds: Mapping[str, str] | None = None, verify: boo
         verify: Whether the checksums of every record are verified when it is read.
         keep_index: Whether the index of the shards is stored, so that the next run opens them faster.
         headers: Headers of the requests to the server of a URL, as for ``Tar``.
+        storage: Options of buckets, as for ``Tar``.
         memory: The memory that opening may take, as for ``Tar``.
         stage: A local folder that receives a copy of the data while they are read, as for ``Loader``.
 
@@ -76,7 +80,7 @@ def TFRecord(path: Paths, *, kinds: Mapping[str, str] | None = None, verify: boo
 
 @recorded
 def MDS(path: Path, *, kinds: Mapping[str, str] | None = None, verify: bool = True, keep_index: bool = True,
-        headers: Headers = None, memory: Memory = None) -> Source:
+        headers: Headers = None, storage: Storage = None, memory: Memory = None, stage: Path | None = None) -> Source:
     """Opens a data set of MosaicML Streaming (MDS, version 2), where it is, without Streaming. Each column is a field.
 
     Shards that are stored as they are can be read in any order; those that are compressed (zstd, gz) can only be read
@@ -92,7 +96,9 @@ def MDS(path: Path, *, kinds: Mapping[str, str] | None = None, verify: bool = Tr
             checksums that were noted then. Shards without hashes are read without.
         keep_index: Whether the index of the shards is stored, so that the next run opens them faster.
         headers: Headers of the requests to the server of a URL, as for ``Tar``.
+        storage: Options of buckets, as for ``Tar``.
         memory: The memory that opening may take, as for ``Tar``.
+        stage: A local folder that receives a copy of the data while they are read, as for ``Loader``.
 
     Returns:
         The source. Its fields are the columns.
@@ -105,4 +111,4 @@ def MDS(path: Path, *, kinds: Mapping[str, str] | None = None, verify: bool = Tr
         >>> source = ps.MDS("https://host/imagenet/train").rename({"jpeg": "image"})
     """
     return open_files(path, kind="mds", kinds=kinds, verify=verify, keep_index=keep_index, headers=headers,
-                      memory=memory)
+                      storage=storage, memory=memory, stage=stage)

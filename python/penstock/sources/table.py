@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ..arguments import did_you_mean, shown
 from ..errors import UsageError
+from ..storage import Storage
 from .opening import Headers, Path, open_files
 from .recipe import recorded
 from .source import Source
@@ -13,7 +14,8 @@ from .source import Source
 
 @recorded
 def Manifest(path: Path, *, root: Path | None = None, kinds: Mapping[str, str] | None = None,
-             delimiter: str | None = None, headers: Headers = None, stage: Path | None = None, **fields: str) -> Source:
+             delimiter: str | None = None, headers: Headers = None, storage: Storage = None,
+             stage: Path | None = None, **fields: str) -> Source:
     r"""Opens a table with one sample per row: CSV, TSV or JSON lines.
 
     Columns of paths to images or .npy files are read as such files. Names of classes under "label" or "class" become
@@ -27,6 +29,7 @@ def Manifest(path: Path, *, root: Path | None = None, kinds: Mapping[str, str] |
         delimiter: The character between the cells of a .csv file. By default it is a comma, or a semicolon or tab if
             the first line has no comma.
         headers: Headers of the requests to the server of a URL, as for ``Tar``.
+        storage: Options of buckets, as for ``Tar``.
         stage: A local folder that receives a copy of the data while they are read, as for ``Loader``.
         **fields: The column for each field. Without such keywords, every column is a field.
 
@@ -45,7 +48,7 @@ def Manifest(path: Path, *, root: Path | None = None, kinds: Mapping[str, str] |
         raise ValueError(f"delimiter={shown(delimiter)}: wants one letter, such as \";\"")
     try:
         return open_files(path, kind="manifest", root=root, kinds=kinds, columns=fields, delimiter=delimiter or "",
-                          headers=headers, stage=stage)
+                          headers=headers, storage=storage, stage=stage)
     except UsageError as error:
         slips = [did_you_mean(name, ("root", "kinds", "delimiter", "headers", "stage")) for name in fields]
         if not any(slips):

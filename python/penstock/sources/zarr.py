@@ -10,6 +10,7 @@ from typing import Any, Literal
 from .. import _core
 from ..http import header_lines
 from ..staging import open_stage
+from ..storage import Storage, storage_options
 from .array_arguments import array_name, array_names, integer, missing_chunks, missing_values
 from .opening import Headers, Memory, Path, memory_bytes, opened
 from .recipe import recorded
@@ -24,7 +25,7 @@ def Zarr(uri: Path | Sequence[Path], variables: str | Sequence[str] | None = Non
          isel: Mapping[str, Any] | Mapping[int, Any] | None = None,
          gaps: Literal["skip", "allow"] = "skip", stack: bool | str = False, decode_cf: bool = True,
          nan: str | float = "keep", missing: Literal["fill", "error"] | None = None, headers: Headers = None,
-         memory: Memory = None, stage: Path | None = None) -> Source:
+         storage: Storage = None, memory: Memory = None, stage: Path | None = None) -> Source:
     """Opens a Zarr array or group (version 2 or 3). Each entry of one dimension is a sample.
 
     Several stores can be one source. Stores that hold the same variables follow one another along `sample_dim`, in
@@ -63,6 +64,7 @@ def Zarr(uri: Path | Sequence[Path], variables: str | Sequence[str] | None = Non
             ``penstock verify`` reports them. "fill" says that the array is sparse, so that missing chunks are expected.
             "error" raises an exception.
         headers: ``{"Authorization": "Bearer ..."}`` goes with each request to the server of a URL, and to no other.
+        storage: Options of buckets, as for ``Tar``.
         memory: The memory that reading coordinates may take, for example "1GiB". The default is a quarter of the free
             memory.
         stage: A local folder that receives a copy of the data while they are read, as for ``Loader``.
@@ -102,13 +104,14 @@ def Zarr(uri: Path | Sequence[Path], variables: str | Sequence[str] | None = Non
         raise ValueError("Zarr: the list names no store")
     began = time.monotonic()
     through = open_stage(stage)
-    handle = _core.open_zarr(
-        [os.fsencode(name) for name in names], variables=list(variables or []),
-        sample_dim=sample_dim if isinstance(sample_dim, str) else integer("sample_dim", sample_dim, 1 << 31),
-        history=history, horizon=horizon, select=by_value, isel=by_position, allow_gaps=gaps == "allow",
-        stack=stack if isinstance(stack, str) else "stack" if stack else "", decode_cf=bool(decode_cf),
-        nan=missing_values(nan), missing=missing_chunks(missing), headers=header_lines(headers),
-        memory=memory_bytes(memory), stage=None if through is None else through.handle)
+    with storage_options(storage):
+        handle = _core.open_zarr(
+            [os.fsencode(name) for name in names], variables=list(variables or []),
+            sample_dim=sample_dim if isinstance(sample_dim, str) else integer("sample_dim", sample_dim, 1 << 31),
+            history=history, horizon=horizon, select=by_value, isel=by_position, allow_gaps=gaps == "allow",
+            stack=stack if isinstance(stack, str) else "stack" if stack else "", decode_cf=bool(decode_cf),
+            nan=missing_values(nan), missing=missing_chunks(missing), headers=header_lines(headers),
+            memory=memory_bytes(memory), stage=None if through is None else through.handle)
     return opened(handle, began, through)
 
 

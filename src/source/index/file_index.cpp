@@ -55,6 +55,8 @@ std::string ending_of(std::string_view name) {
   return lower_case(name.substr(dot + 1));
 }
 
+constexpr unsigned kRemoteThreads = 16;
+
 // Walks the tree with several threads, because each listing and each stat may be a round trip.
 class Walk {
  public:
@@ -67,7 +69,9 @@ class Walk {
 
   // Returns the folders in the order of their paths. Called once.
   Result<std::vector<FoundFolder>> run(const std::function<bool(std::uint64_t)>& progress) PENSTOCK_EXCLUDES(mutex_) {
-    const unsigned threads = std::clamp(usable_cpus() * 2, 2u, 16u);
+    // A thread that waits for a server needs no processor.
+    const bool is_remote = store_.traits().reads_ahead > 0;
+    const unsigned threads = is_remote ? kRemoteThreads : std::clamp(usable_cpus() * 2, 2u, kRemoteThreads);
     std::vector<std::jthread> pool;
     for (unsigned t = 0; t < threads; ++t)
       pool.emplace_back([this] {

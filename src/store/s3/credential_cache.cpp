@@ -19,74 +19,76 @@ Error is_fetching_error() { return {ErrorCode::kIo, "the credentials are still b
 CredentialCache::~CredentialCache() {
   std::jthread thread;
   {
-    const MutexLock lock(mutex_);
-    is_closing_ = true;
-    thread = std::move(thread_);
+    const MutexLock lock(state_->mutex);
+    thread = std::move(state_->thread);
   }
-}  // the thread is asked to stop and joined here, without the lock
+  thread.request_stop();
+  if (end_ == End::kDoesNotWait && thread.joinable()) thread.detach();
+}  // otherwise it is joined here, without the lock
 
 Result<std::shared_ptr<const S3Credentials>> CredentialCache::current() {
-  const MutexLock lock(mutex_);
+  State& state = *state_;
+  const MutexLock lock(state.mutex);
   const Time now = std::chrono::steady_clock::now();
-  if (held_ != nullptr) {
-    if (!held_->expires) return held_;
-    const auto left = *held_->expires - std::chrono::system_clock::now();
+  if (state.held != nullptr) {
+    if (!state.held->expires) return state.held;
+    const auto left = *state.held->expires - std::chrono::system_clock::now();
     // A quarter of the life before its end, so that a short life is not all refreshing.
-    const auto life = left + (now - fetched_at_);
+    const auto life = left + (now - state.fetched_at);
     const auto ahead = std::min<std::chrono::nanoseconds>(kAheadAtMost, life / 4);
-    if (left < ahead && !is_fetching_ && now - tried_at_ > kRetryPause) start_fetch();
-    if (left > std::min<std::chrono::nanoseconds>(kLastMoment, life / 8)) return held_;
-    if (left > seconds(0) && is_fetching_) return held_;
+    if (left < ahead && !state.is_fetching && now - state.tried_at > kRetryPause) start_fetch(state_);
+    if (left > std::min<std::chrono::nanoseconds>(kLastMoment, life / 8)) return state.held;
+    if (left > seconds(0) && state.is_fetching) return state.held;
   }
-  if (is_fetching_) return std::unexpected(is_fetching_error());
-  if (error_ && now - tried_at_ < (error_->retryable ? seconds(kRetryPause) : seconds(kErrorStays)))
-    return std::unexpected(*error_);
-  start_fetch();
+  if (state.is_fetching) return std::unexpected(is_fetching_error());
+  if (state.error && now - state.tried_at < (state.error->retryable ? kRetryPause : kErrorStays))
+    return std::unexpected(*state.error);
+  start_fetch(state_);
   return std::unexpected(is_fetching_error());
 }
 
 bool CredentialCache::renew() {
-  const MutexLock lock(mutex_);
-  if (held_ == nullptr || std::chrono::steady_clock::now() - fetched_at_ < kYoung) return true;
-  if (!is_fetching_) {
-    held_ = nullptr;
-    start_fetch();
+  State& state = *state_;
+  const MutexLock lock(state.mutex);
+  if (state.held == nullptr || std::chrono::steady_clock::now() - state.fetched_at < kYoung) return true;
+  if (!state.is_fetching) {
+    state.held = nullptr;
+    start_fetch(state_);
   }
   return true;
 }
 
 std::uint64_t CredentialCache::fetches() const {
-  const MutexLock lock(mutex_);
-  return fetches_;
+  const MutexLock lock(state_->mutex);
+  return state_->fetches;
 }
 
-void CredentialCache::start_fetch() {
-  if (is_closing_) return;
-  is_fetching_ = true;
-  tried_at_ = std::chrono::steady_clock::now();
-  ++fetches_;
+void CredentialCache::start_fetch(const std::shared_ptr<State>& state) {
+  state->is_fetching = true;
+  state->tried_at = std::chrono::steady_clock::now();
+  ++state->fetches;
   // The thread before has nothing left to do but to end.
-  thread_ = std::jthread([this](std::stop_token stop) { run(std::move(stop)); });
+  state->thread = std::jthread([state](std::stop_token stop) { run(*state, std::move(stop)); });
 }
 
-void CredentialCache::run(std::stop_token stop) {
+void CredentialCache::run(State& state, std::stop_token stop) {
   auto fetched = [&]() -> Result<S3Credentials> {
     try {
-      return fetch_(stop);
+      return state.fetch(std::move(stop));
     } catch (...) {
       return fail(ErrorCode::kNoMemory, "no memory for credentials");
     }
   }();
-  const MutexLock lock(mutex_);
-  is_fetching_ = false;
-  tried_at_ = std::chrono::steady_clock::now();
+  const MutexLock lock(state.mutex);
+  state.is_fetching = false;
+  state.tried_at = std::chrono::steady_clock::now();
   if (!fetched) {
-    error_ = std::move(fetched).error();
+    state.error = std::move(fetched).error();
     return;
   }
-  error_.reset();
-  held_ = std::make_shared<const S3Credentials>(*std::move(fetched));
-  fetched_at_ = tried_at_;
+  state.error.reset();
+  state.held = std::make_shared<const S3Credentials>(*std::move(fetched));
+  state.fetched_at = state.tried_at;
 }
 
 }  // namespace penstock

@@ -3,7 +3,7 @@
 // The engine's thread asks for them at each try of each request, so current() never waits: while the first ones are
 // being fetched, it fails with a retryable error. Clouds limit how often a machine may ask for credentials, so all
 // stores of a process share one cache per origin (shared_credentials in find_credentials.h).
-// Thread-safe. Destroying it stops a fetch and waits for its end.
+// Thread-safe. Destroying it stops a fetch, and waits for its end unless it is told not to.
 #pragma once
 
 #include <functional>
@@ -22,33 +22,45 @@ class CredentialCache {
   // Runs on a thread of its own and may block until `stop` is requested. It asks wherever credentials may be found.
   using Fetch = std::function<Result<S3Credentials>(std::stop_token stop)>;
 
-  explicit CredentialCache(Fetch fetch) : fetch_(std::move(fetch)) {}
+  // A function of the user may need what the destroying thread holds (Python's lock): nobody waits for that.
+  enum class End : std::uint8_t { kWaits, kDoesNotWait };
+  explicit CredentialCache(Fetch fetch, End end = End::kWaits)
+      : state_(std::make_shared<State>(std::move(fetch))),
+        end_(end) {}
   CredentialCache(const CredentialCache&) = delete;
   ~CredentialCache();
 
   // Valid now. An error that is not retryable stays for ten seconds; then it is tried again.
-  Result<std::shared_ptr<const S3Credentials>> current() PENSTOCK_EXCLUDES(mutex_);
+  Result<std::shared_ptr<const S3Credentials>> current();
 
   // The server has refused them although they seem to be valid. Returns whether new ones may come. Refusals of
   // requests that were sent with older ones do no harm.
-  bool renew() PENSTOCK_EXCLUDES(mutex_);
+  bool renew();
 
-  std::uint64_t fetches() const PENSTOCK_EXCLUDES(mutex_);
+  std::uint64_t fetches() const;
 
  private:
   using Time = std::chrono::steady_clock::time_point;
 
-  void start_fetch() PENSTOCK_REQUIRES(mutex_);
-  void run(std::stop_token stop) PENSTOCK_EXCLUDES(mutex_);
+  // The thread of a fetch keeps it alive.
+  struct State {
+    explicit State(Fetch fetch_) : fetch(std::move(fetch_)) {}
 
-  const Fetch fetch_;
-  mutable Mutex mutex_;
-  std::shared_ptr<const S3Credentials> held_ PENSTOCK_GUARDED_BY(mutex_);
-  Time fetched_at_ PENSTOCK_GUARDED_BY(mutex_){}, tried_at_ PENSTOCK_GUARDED_BY(mutex_){};
-  std::optional<Error> error_ PENSTOCK_GUARDED_BY(mutex_);  // of the last fetch
-  bool is_fetching_ PENSTOCK_GUARDED_BY(mutex_) = false, is_closing_ PENSTOCK_GUARDED_BY(mutex_) = false;
-  std::uint64_t fetches_ PENSTOCK_GUARDED_BY(mutex_) = 0;
-  std::jthread thread_ PENSTOCK_GUARDED_BY(mutex_);
+    const Fetch fetch;
+    Mutex mutex;
+    std::shared_ptr<const S3Credentials> held PENSTOCK_GUARDED_BY(mutex);
+    Time fetched_at PENSTOCK_GUARDED_BY(mutex){}, tried_at PENSTOCK_GUARDED_BY(mutex){};
+    std::optional<Error> error PENSTOCK_GUARDED_BY(mutex);  // of the last fetch
+    bool is_fetching PENSTOCK_GUARDED_BY(mutex) = false;
+    std::uint64_t fetches PENSTOCK_GUARDED_BY(mutex) = 0;
+    std::jthread thread PENSTOCK_GUARDED_BY(mutex);
+  };
+
+  static void start_fetch(const std::shared_ptr<State>& state) PENSTOCK_REQUIRES(state->mutex);
+  static void run(State& state, std::stop_token stop) PENSTOCK_EXCLUDES(state.mutex);
+
+  const std::shared_ptr<State> state_;
+  const End end_;
 };
 
 }  // namespace penstock

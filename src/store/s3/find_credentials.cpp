@@ -119,11 +119,12 @@ std::shared_ptr<CredentialCache> cache_for(const std::string& scheme, const std:
       return credentials;
     });
   if (!options.credentials) return shared_cache(scheme, profile);
-  return std::make_shared<CredentialCache>([ask = options.credentials](std::stop_token) -> Result<S3Credentials> {
+  const auto fetch = [ask = options.credentials](std::stop_token) -> Result<S3Credentials> {
     auto given = ask();
     if (!given) return given;
     return checked(*std::move(given));
-  });
+  };
+  return std::make_shared<CredentialCache>(fetch, CredentialCache::End::kDoesNotWait);
 }
 
 }  // namespace

@@ -43,7 +43,14 @@ class S3Store final : public Store {
   }
 
   Result<std::unique_ptr<Object>> open(const std::string& key) const override { return http_->open(key); }
-  Result<ObjectVersion> stat(const std::string& key) const override { return http_->stat(key); }
+  // A folder exists while there is anything in it.
+  Result<ObjectVersion> stat(const std::string& key) const override {
+    auto version = http_->stat(key);
+    if (version || version.error().code != ErrorCode::kNotFound) return version;
+    auto name = parse_s3_key(key);
+    const auto below = page(key, *name, folder_prefix(name->name), false, 1, {});
+    return below && !below->entries.empty() ? ObjectVersion() : std::move(version);
+  }
   Result<ObjectBytes> read(const ObjectRead& wanted, const Allocate& allocate) const override {
     return http_->read(wanted, allocate);
   }

@@ -236,6 +236,28 @@ TEST_F(S3Stores, requester_pays_and_headers_are_sent_and_signed) {
   EXPECT_EQ(owner, "1");
 }
 
+TEST_F(S3Stores, faults_of_three_percent_of_the_requests_lose_nothing) {
+  std::atomic<int> number{0};
+  server_->before = [&](const HttpCall& call, HttpConnection& client) {
+    const int which = ++number % 100;
+    if (which == 13) S3Server::answer_error(call, client, "503 Slow Down", "SlowDown");
+    if (which == 47) client.reset();
+    if (which == 71) client.stall();
+    return which == 13 || which == 47 || which == 71;
+  };
+  HttpOptions options = easily_bored();
+  options.stall_after = std::chrono::milliseconds(2'000);
+  options.hedge_after = std::chrono::milliseconds(100);
+  store_ = *s3_store_on(*server_, options);
+  StartedReads some;
+  for (std::uint64_t i = 0; i < 1000; ++i) some.start(*store_, {"s3://bucket/a", {i * 50, 40, false}, 100, {}});
+  const auto answers = some.wait();
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    ASSERT_TRUE(answers[i]) << answers[i].error().describe();
+    EXPECT_EQ(*answers[i], kBytes.substr(i * 50, 40));
+  }
+}
+
 TEST_F(S3Stores, an_object_that_changes_is_noticed) {
   auto object = store_->open("s3://bucket/a");
   ASSERT_TRUE(object);

@@ -1,0 +1,94 @@
+// The options of stores in buckets, which hold while a source is opened.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <memory>
+#include <optional>
+#include <tuple>
+
+#include "bind.h"
+#include "store/s3/s3_options_scope.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace penstock::python {
+namespace {
+
+// A Python function that any thread may call and destroy.
+class CredentialFunction {
+ public:
+  explicit CredentialFunction(nb::object function) : function_(std::move(function)) {}
+  CredentialFunction(const CredentialFunction&) = delete;
+  ~CredentialFunction() {
+    if (!Py_IsInitialized()) {
+      function_.release();
+      return;
+    }
+    const nb::gil_scoped_acquire gil;
+    function_.reset();
+  }
+
+  // The text of an exception may hold a secret, so only its type is told.
+  Result<S3Credentials> operator()() const {
+    if (!Py_IsInitialized()) return fail(ErrorCode::kStopped, "Python has ended");
+    const nb::gil_scoped_acquire gil;
+    using Given = std::tuple<std::string, std::string, std::string, std::string, std::optional<double>>;
+    try {
+      const auto [id, secret, session, bearer, expires] = nb::cast<Given>(function_());
+      S3Credentials credentials{id, secret, session, bearer};
+      if (expires)
+        credentials.expires = std::chrono::system_clock::time_point(
+            std::chrono::duration_cast<std::chrono::system_clock::duration>(std::chrono::duration<double>(*expires)));
+      return credentials;
+    } catch (const nb::python_error& error) {
+      const std::string type = nb::cast<std::string>(error.type().attr("__name__"));
+      return fail(ErrorCode::kNoAccess, "the function credentials= failed (" + type + ")");
+    } catch (const nb::cast_error&) {
+      return fail(ErrorCode::kNoAccess, "the function credentials= returned something else than credentials");
+    }
+  }
+
+ private:
+  nb::object function_;
+};
+
+// Used by one thread, in a with statement.
+class StorageScope {
+ public:
+  StorageScope(std::string endpoint, std::string region, std::string profile, std::string addressing, bool anonymous,
+               bool requester_pays, nb::object credentials) {
+    options_.endpoint = std::move(endpoint);
+    options_.region = std::move(region);
+    options_.profile = std::move(profile);
+    options_.addressing = std::move(addressing);
+    options_.is_anonymous = anonymous;
+    options_.requester_pays = requester_pays;
+    if (!credentials.is_none())
+      options_.credentials = [function = std::make_shared<const CredentialFunction>(std::move(credentials))] {
+        return (*function)();
+      };
+  }
+
+  void enter() { scope_.emplace(options_); }
+  void exit() { scope_.reset(); }
+
+ private:
+  S3Options options_;
+  std::optional<S3OptionsScope> scope_;
+};
+
+}  // namespace
+
+void bind_storage(nb::module_& m) {
+  nb::class_<StorageScope>(m, "StorageScope")
+      .def(nb::init<std::string, std::string, std::string, std::string, bool, bool, nb::object>(), nb::kw_only(),
+           "endpoint"_a, "region"_a, "profile"_a, "addressing"_a, "anonymous"_a, "requester_pays"_a,
+           "credentials"_a.none())
+      .def("enter", &StorageScope::enter)
+      .def("exit", &StorageScope::exit);
+}
+
+}  // namespace penstock::python
