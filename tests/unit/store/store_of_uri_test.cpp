@@ -87,5 +87,28 @@ TEST(StoreOfUri, a_header_that_cannot_be_sent_is_refused_without_its_value) {
   }
 }
 
+TEST(StoreWrapScope, puts_a_store_before_each_new_one_of_this_thread) {
+  const auto wrapped = std::make_shared<MemoryStore>();
+  std::vector<std::string> uris;
+  {
+    const StoreWrapScope scope([&](const std::shared_ptr<const Store>& store, const std::string& uri)
+                                   -> Result<std::shared_ptr<const Store>> {
+      EXPECT_TRUE(store->traits().is_local);
+      uris.push_back(uri);
+      return wrapped;
+    });
+    EXPECT_EQ(*make_store_for("data/x"), wrapped);
+    EXPECT_FALSE(make_store_for("nothing://x")) << "there is no store to wrap";
+    std::thread([&] { EXPECT_NE(*make_store_for("data/y"), wrapped); }).join();
+    const StoreWrapScope refusing([&](const std::shared_ptr<const Store>&, const std::string& uri)
+                                      -> Result<std::shared_ptr<const Store>> {
+      return fail(ErrorCode::kNoAccess, "no", {uri, -1, -1, -1});
+    });
+    EXPECT_EQ(make_store_for("data/z").error().code, ErrorCode::kNoAccess) << "the inner one comes first";
+  }
+  EXPECT_NE(*make_store_for("data/x"), wrapped);
+  EXPECT_EQ(uris, std::vector<std::string>{"data/x"});
+}
+
 }  // namespace
 }  // namespace penstock
