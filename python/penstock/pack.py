@@ -70,7 +70,8 @@ def pack(source: Paths | Pairs | Source, destination: Path, format: str = "tar",
         encode: "jpeg" or "png": encodes all images so.
         jpeg: "restart" rewrites JPEGs without loss, with restart markers, so that crops of them decode faster.
         part: (i, n) writes only part i of n, counted from 0. ``finish_pack`` joins the parts.
-        threads: The number of threads that prepare samples. By default, all usable cores.
+        threads: The number of threads that prepare samples. By default, all usable cores, and at least 16 where samples
+            are only copied.
         memory: The memory that may be used, for example "4GiB". The default is a quarter of the free memory.
         headers: Headers of the requests to the server of a destination with a URL.
 
