@@ -70,7 +70,7 @@ struct PackOptions {
   // set once all of them are done.
   std::uint32_t part = 0, parts = 1;
 
-  unsigned threads = 0;             // 0: all usable cores
+  unsigned threads = 0;             // 0: all usable cores; at least 16 where samples are only copied
   std::uint64_t memory_bytes = 0;   // 0: a quarter of the free memory
   std::vector<std::string> headers;  // for a destination with a URL: "Name: value"
   // Packing stops with kStopped when it returns false; what is complete stays, and a later call continues.

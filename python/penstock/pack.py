@@ -79,7 +79,8 @@ def pack(source: Paths | Pairs | Source, destination: Path, format: str = "tar",
             samples; 0 is the whole axis. Or a list, one per axis. By default a chunk is one sample.
         level: For "zarr": the level of zstd, -7 to 22.
         part: (i, n) writes only part i of n, counted from 0. ``finish_pack`` joins the parts.
-        threads: The number of threads that prepare samples. By default, all usable cores.
+        threads: The number of threads that prepare samples. By default, all usable cores, and at least 16 where samples
+            are only copied.
         memory: The memory that may be used, for example "4GiB". The default is a quarter of the free memory.
         headers: Headers of the requests to the server of a destination with a URL.
 

@@ -26,6 +26,7 @@ using PackClock = std::chrono::steady_clock;
 constexpr std::array<std::pair<std::string_view, PackFormat>, 4> kFormatNames = {
     {{"tar", PackFormat::kTar}, {"tfrecord", PackFormat::kTFRecord}, {"npy", PackFormat::kNpy}, {"zarr", PackFormat::kZarr}}};
 constexpr std::uint64_t kMinShardBytes = 1;
+constexpr unsigned kCopyingThreads = 16;
 constexpr std::uint64_t kMaxShards = 1'000'000;  // as many as six digits count
 
 std::unique_ptr<FormatOfPack> make_format(PackFormat format, const PackDescription& description) {
@@ -59,6 +60,15 @@ Result<bool> has_manifest(const PackFolder& folder, const std::string& descripti
               "the folder holds a data set that was packed from another source or with other options; remove it, or pack "
               "into another folder",
               {folder.path(std::string(PackManifest::kName)), -1, -1, -1});
+}
+
+// Threads that only copy wait for the file system most of the time, and on a cluster every file that is opened costs a
+// round trip. So there are more of them than cores.
+unsigned default_threads(const PackedFields& fields) {
+  const bool decodes = std::ranges::any_of(fields.works, [](const FieldWork& work) {
+    return work.way == FieldWork::Way::kMade || work.adds_restarts;
+  });
+  return decodes ? usable_cpus() : std::max(usable_cpus(), kCopyingThreads);
 }
 
 // The samples of these shards, in the order in which they are packed.
@@ -132,7 +142,7 @@ Result<PackReport> pack(SourcePtr source, const std::string& destination, const 
     }
   }
 
-  const unsigned threads = options.threads != 0 ? options.threads : usable_cpus();
+  const unsigned threads = options.threads != 0 ? options.threads : default_threads(*fields);
   report.threads = static_cast<unsigned>(std::clamp<std::uint64_t>(report.samples, 1, threads));
   if (!missing.empty()) {
     auto chosen = samples_of(source, order, options.shuffle_seed.has_value(), missing);

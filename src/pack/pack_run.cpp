@@ -178,7 +178,9 @@ class PackRun {
   void hand_over(std::uint64_t position, PreparedSample sample) PENSTOCK_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     prepared_.emplace(position, std::move(sample));
-    changed_.notify_all();
+    // A writer waits for the next sample of its shard and for no other.
+    const auto is_next = [position](const auto& writing) { return writing.second == position; };
+    if (std::ranges::any_of(writing_, is_next)) changed_.notify_all();
     while (!is_stopped_ && prepared_.size() > kMostAhead && position > earliest()) changed_.wait(mutex_);
   }
 

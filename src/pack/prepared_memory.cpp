@@ -17,21 +17,26 @@ PreparedMemory::Answer PreparedMemory::take(std::uint64_t position, std::uint64_
 void PreparedMemory::give_back(std::uint64_t bytes) {
   if (bytes == 0) return;
   const MutexLock lock(mutex_);
+  const bool was_full = held_ > queue_bytes_ / 2;
   held_ -= bytes;
-  changed_.notify_all();
+  if (was_full && held_ <= queue_bytes_ / 2 && !waiting_.empty()) changed_.notify_all();
 }
 
 bool PreparedMemory::wait_for(std::uint64_t position, std::uint64_t bytes) {
   const MutexLock lock(mutex_);
-  while (!is_stopped_ && position != earliest_ && held_ + bytes > queue_bytes_) changed_.wait(mutex_);
+  if (is_stopped_) return false;
+  if (position == earliest_ || held_ + bytes <= queue_bytes_) return true;
+  const auto waiting = waiting_.insert(position);
+  while (!is_stopped_ && position != earliest_ && (held_ > queue_bytes_ / 2 || held_ + bytes > queue_bytes_))
+    changed_.wait(mutex_);
+  waiting_.erase(waiting);
   return !is_stopped_;
 }
 
 void PreparedMemory::set_earliest(std::uint64_t position) {
   const MutexLock lock(mutex_);
-  if (position == earliest_) return;
   earliest_ = position;
-  changed_.notify_all();
+  if (waiting_.contains(position)) changed_.notify_all();
 }
 
 void PreparedMemory::stop() {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 
 #include "base/guarded.h"
 #include "penstock/result.h"
@@ -28,7 +29,8 @@ class PreparedMemory {
   Answer take(std::uint64_t position, std::uint64_t more, std::uint64_t whole) PENSTOCK_EXCLUDES(mutex_);
   void give_back(std::uint64_t bytes) PENSTOCK_EXCLUDES(mutex_);
 
-  // Waits until a sample of this size may succeed. Returns false once the run was stopped.
+  // Waits until a sample of this size may succeed. Returns false once the run was stopped. Threads that found the queue full
+  // go on when half of it is free, all together: to wake each for every sample would cost more than the samples.
   bool wait_for(std::uint64_t position, std::uint64_t bytes) PENSTOCK_EXCLUDES(mutex_);
   // The earliest position that is not written yet.
   void set_earliest(std::uint64_t position) PENSTOCK_EXCLUDES(mutex_);
@@ -44,6 +46,7 @@ class PreparedMemory {
   std::uint64_t held_ PENSTOCK_GUARDED_BY(mutex_) = 0, peak_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   std::uint64_t earliest_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   bool is_stopped_ PENSTOCK_GUARDED_BY(mutex_) = false;
+  std::multiset<std::uint64_t> waiting_ PENSTOCK_GUARDED_BY(mutex_);  // positions
 };
 
 }  // namespace penstock
