@@ -72,7 +72,8 @@ def Files(files: Sequence[Path] | Pairs, *, stage: Path | None = None) -> Source
 
 
 @recorded
-def Npy(path: Paths, *, keep_index: bool = True, headers: Headers = None, storage: Storage = None, stage: Path | None = None) -> Source:
+def Npy(path: Paths, *, keep_index: bool = True, headers: Headers = None, storage: Storage = None,
+        stage: Path | None = None) -> Source:
     """Opens .npy files.
 
     Args:

@@ -26,7 +26,8 @@ def Patches(volumes: Path | Sequence[Path], size: Sequence[int], per_epoch: int 
             weights: Literal["volume", "equal"] | Sequence[float] = "volume",
             class_weights: Mapping[int, float] | None = None, decode_cf: bool = True, nan: str | float = "keep",
             axes: str | Mapping[str, int | None] | None = None, missing: Literal["fill", "error"] | None = None,
-            headers: Headers = None, storage: Storage = None, memory: Memory = None, stage: Path | None = None) -> Source:
+            headers: Headers = None, storage: Storage = None, memory: Memory = None,
+            stage: Path | None = None) -> Source:
     """Opens volumes whose patches are the samples.
 
     With `per_epoch`, an epoch has that many random patches, and every position where a patch fits is equally likely.
