@@ -62,6 +62,8 @@ def main():
         if rank == 0:
             print(f"epoch {epoch}: loss {loss:.4f}, {seen} images on {ranks} nodes, "
                   f"{seen / (time.monotonic() - began):.0f} images/s", flush=True)
+    loader.close()
+    dist.barrier()  # a rank that goes first would take the connections of the others with it
     dist.destroy_process_group()
 
 

@@ -71,7 +71,9 @@ void count_part(const PackPlan& plan, const Source& source, const ZarrPackOption
     const auto length = static_cast<std::uint64_t>(group.shard_samples);
     const std::uint64_t begin = group.shards * options.part / options.parts * length;
     const std::uint64_t end = group.shards * (options.part + 1) / options.parts * length;
-    report.bytes += (std::min(end, source.size()) - std::min(begin, source.size())) * group.sample_bytes;
+    const std::uint64_t samples = std::min(end, source.size()) - std::min(begin, source.size());
+    report.bytes += samples * group.sample_bytes;
+    report.samples = std::max(report.samples, samples);
   }
 }
 
@@ -120,7 +122,6 @@ Result<ZarrPackReport> pack_zarr(const SourcePtr& source, const std::string& des
   PENSTOCK_CHECK(claim_destination(*to->store, to->root, record, *coordinates));
   ZarrPackReport report;
   report.arrays = plan->arrays.size();
-  report.samples = source->size();
   report.threads = options.threads ? options.threads : usable_cpus();
   count_part(*plan, *source, options, report);
   std::atomic<std::uint64_t> done{0};

@@ -42,7 +42,8 @@ struct ZarrPackOptions {
 };
 
 struct ZarrPackReport {
-  std::uint64_t arrays = 0, samples = 0;
+  std::uint64_t arrays = 0;
+  std::uint64_t samples = 0;          // of this part
   std::uint64_t shards = 0;           // of this part, or of all when finishing
   std::uint64_t shards_kept = 0;      // finished by an earlier run
   std::uint64_t shards_damaged = 0;   // of an earlier run, and written anew
