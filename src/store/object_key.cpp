@@ -98,6 +98,12 @@ std::string selection_digest(std::string_view query) {
 
 std::string object_key(std::string_view url) {
   const std::size_t end = end_of_path(url);
+  // The keys of buckets have no query: all of the text names the object. A user is removed as everywhere.
+  if (is_url(url) && end == url.size() && url.find_first_of("?#") != std::string_view::npos) {
+    const std::size_t host = uri_scheme(url).size() + 3;
+    const std::size_t at = url.substr(0, url.find('/', host)).rfind('@');
+    return std::string(url.substr(0, host)) + std::string(url.substr(at == url.npos || at < host ? host : at + 1));
+  }
   std::string key = without_secrets(url);
   const std::size_t scheme = uri_scheme(key).size();
   if (scheme == 0) return key;

@@ -47,8 +47,10 @@ std::string without_secrets(std::string_view url) {
   cut_before_last_at(rest.find_first_of("/?#"));
   // A "port" that is not a number is the beginning of a password with a '/', '?' or '#' in it.
   if (!has_port_or_none(rest.substr(0, rest.find_first_of("/?#")))) cut_before_last_at(std::string_view::npos);
-  return std::string(url.substr(0, begin)) +
-         std::string(has_query(url) ? rest.substr(0, rest.find_first_of("?#")) : rest);
+  std::size_t end = rest.find_first_of("?#");
+  // What looks like "?name=value" may be a signature that somebody put there, so it is not shown.
+  if (!has_query(url)) end = rest.find('=', rest.find('?')) == std::string_view::npos ? rest.npos : rest.find('?');
+  return std::string(url.substr(0, begin)) + std::string(rest.substr(0, end));
 }
 
 }  // namespace penstock

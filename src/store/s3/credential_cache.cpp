@@ -36,14 +36,14 @@ Result<std::shared_ptr<const S3Credentials>> CredentialCache::current() {
     // A quarter of the life before its end, so that a short life is not all refreshing.
     const auto life = left + (now - state.fetched_at);
     const auto ahead = std::min<std::chrono::nanoseconds>(kAheadAtMost, life / 4);
-    if (left < ahead && !state.is_fetching && now - state.tried_at > kRetryPause) start_fetch(state_);
+    if (left < ahead && !state.is_fetching && now - state.tried_at > kRetryPause) state.start_fetch();
     if (left > std::min<std::chrono::nanoseconds>(kLastMoment, life / 8)) return state.held;
     if (left > seconds(0) && state.is_fetching) return state.held;
   }
   if (state.is_fetching) return std::unexpected(is_fetching_error());
   if (state.error && now - state.tried_at < (state.error->retryable ? kRetryPause : kErrorStays))
     return std::unexpected(*state.error);
-  start_fetch(state_);
+  state.start_fetch();
   return std::unexpected(is_fetching_error());
 }
 
@@ -53,7 +53,7 @@ bool CredentialCache::renew() {
   if (state.held == nullptr || std::chrono::steady_clock::now() - state.fetched_at < kYoung) return true;
   if (!state.is_fetching) {
     state.held = nullptr;
-    start_fetch(state_);
+    state.start_fetch();
   }
   return true;
 }
@@ -63,32 +63,32 @@ std::uint64_t CredentialCache::fetches() const {
   return state_->fetches;
 }
 
-void CredentialCache::start_fetch(const std::shared_ptr<State>& state) {
-  state->is_fetching = true;
-  state->tried_at = std::chrono::steady_clock::now();
-  ++state->fetches;
+void CredentialCache::State::start_fetch() {
+  is_fetching = true;
+  tried_at = std::chrono::steady_clock::now();
+  ++fetches;
   // The thread before has nothing left to do but to end.
-  state->thread = std::jthread([state](std::stop_token stop) { run(*state, std::move(stop)); });
+  thread = std::jthread([state = shared_from_this()](std::stop_token stop) { state->run(std::move(stop)); });
 }
 
-void CredentialCache::run(State& state, std::stop_token stop) {
+void CredentialCache::State::run(std::stop_token stop) {
   auto fetched = [&]() -> Result<S3Credentials> {
     try {
-      return state.fetch(std::move(stop));
+      return fetch(std::move(stop));
     } catch (...) {
       return fail(ErrorCode::kNoMemory, "no memory for credentials");
     }
   }();
-  const MutexLock lock(state.mutex);
-  state.is_fetching = false;
-  state.tried_at = std::chrono::steady_clock::now();
+  const MutexLock lock(mutex);
+  is_fetching = false;
+  tried_at = std::chrono::steady_clock::now();
   if (!fetched) {
-    state.error = std::move(fetched).error();
+    error = std::move(fetched).error();
     return;
   }
-  state.error.reset();
-  state.held = std::make_shared<const S3Credentials>(*std::move(fetched));
-  state.fetched_at = state.tried_at;
+  error.reset();
+  held = std::make_shared<const S3Credentials>(*std::move(fetched));
+  fetched_at = tried_at;
 }
 
 }  // namespace penstock

@@ -63,5 +63,14 @@ TEST(WithoutSecrets, passwords_with_odd_characters) {
   EXPECT_EQ(without_secrets("http://[::1]:80/x@y"), "http://[::1]:80/x@y");
 }
 
+TEST(ObjectKey, of_a_bucket_is_all_of_its_text) {
+  for (const char* key : {"s3://bucket/a", "s3://bucket/what?x=1#y", "gs://bucket/a#b", "S3://bucket/a?", "s3://bucket/a@b?c"})
+    EXPECT_EQ(object_key(key), key);
+  EXPECT_EQ(object_key("s3://id:secret@bucket/a?b"), "s3://bucket/a?b");
+  EXPECT_EQ(without_secrets("s3://bucket/a?b#c"), "s3://bucket/a?b#c");
+  EXPECT_EQ(without_secrets("s3://bucket/a?X-Amz-Signature=secret"), "s3://bucket/a") << "it might be one";
+  EXPECT_EQ(without_secrets("gs://id:secret@bucket/a"), "gs://bucket/a");
+}
+
 }  // namespace
 }  // namespace penstock
