@@ -139,7 +139,7 @@ class Source {
 using SourcePtr = std::shared_ptr<const Source>;
 
 struct OpenOptions {
-  std::string kind;   // "images", "npy", "tar", "tfrecord", "manifest" or "zarr"; "": it is detected
+  std::string kind;   // "images", "npy", "tar", "tfrecord", "manifest", "packed" or "zarr"; "": it is detected
   std::string masks;  // for image folders: a folder that has a mask for each image
   // For manifests: the folder that paths are relative to and may not leave ("": the manifest's own), and the columns
   // that become fields, as {field, column} (empty: all columns, under their own names).

@@ -38,7 +38,7 @@ def open_source(source: Paths | Pairs | Source, kind: str | None = None, *, head
         source: A path, a glob or brace pattern, a URL, a list of these, or a list of (path, label) pairs. A Source is
             returned unchanged.
         kind: The kind of the source, if its path does not tell it: "images", "npy", "tar", "tfrecord",
-            "manifest" or "zarr".
+            "manifest", "packed" or "zarr".
         headers: Headers of the requests to the server of a URL, as for ``Tar``.
         memory: The memory that opening may take, as for ``Tar``.
 
