@@ -13,8 +13,14 @@ namespace {
 
 nlohmann::ordered_json classes_json(const std::vector<ClassCount>& classes) {
   if (classes.empty()) return nullptr;
+  // The numbers of samples are null where they are not known.
   nlohmann::ordered_json json = {{"count", classes.size()}, {"samples", nlohmann::ordered_json::object()}};
-  for (const ClassCount& one : classes) json["samples"][one.name] = one.samples;
+  for (const ClassCount& one : classes)
+    json["samples"][one.name] = one.samples ? nlohmann::ordered_json(*one.samples) : nlohmann::ordered_json();
+  if (!classes.front().samples) {
+    json["smallest"] = json["largest"] = nullptr;
+    return json;
+  }
   const auto [smallest, largest] = std::ranges::minmax_element(classes, {}, &ClassCount::samples);
   json["smallest"] = smallest->name;
   json["largest"] = largest->name;

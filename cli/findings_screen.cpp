@@ -27,13 +27,14 @@ void print_classes(const std::vector<ClassCount>& classes) {
   for (std::size_t i = 0; i < std::min(classes.size(), kListed); ++i)
     names += (i ? ", " : "") + classes[i].name;
   if (classes.size() > kListed) names += ", ...";
-  const auto [smallest, largest] = std::ranges::minmax_element(classes, {}, &ClassCount::samples);
   fmt::print("  classes    {}: {}\n", with_commas(classes.size()), names);
+  if (!classes.front().samples) return;
+  const auto [smallest, largest] = std::ranges::minmax_element(classes, {}, &ClassCount::samples);
   if (smallest->samples == largest->samples)
-    fmt::print("             {} samples each\n", with_commas(smallest->samples));
+    fmt::print("             {} samples each\n", with_commas(*smallest->samples));
   else
     fmt::print("             smallest {} ({}), largest {} ({})\n", smallest->name,
-               with_commas(smallest->samples), largest->name, with_commas(largest->samples));
+               with_commas(*smallest->samples), largest->name, with_commas(*largest->samples));
 }
 
 // Returns "300..512 x 337..539 x 3 uint8", for more shapes than can be listed; nothing if their types or

@@ -19,15 +19,16 @@ constexpr std::uint64_t kMaxChunkBytes = std::uint64_t{256} << 20;  // of chunks
 
 std::vector<ClassCount> count_classes(const Source& source) {
   std::vector<ClassCount> counts;
-  for (const std::string& name : source.classes()) counts.push_back({name, 0});
+  for (const std::string& name : source.classes()) counts.push_back({name, {}});
   if (counts.empty()) return counts;
   const auto field = std::ranges::find_if(source.fields(), &FieldInfo::is_class);
-  if (field == source.fields().end()) return counts;
+  if (field == source.fields().end() || field->form != FieldForm::kIndex) return counts;
+  for (ClassCount& count : counts) count.samples = 0;
   const auto label = static_cast<std::size_t>(field - source.fields().begin());
   for (std::uint64_t i = 0; i < source.size(); ++i)
     if (const auto value = static_cast<std::size_t>(std::get<std::int64_t>(source.value(i, label)));
         value < counts.size())
-      ++counts[value].samples;
+      ++*counts[value].samples;
   return counts;
 }
 

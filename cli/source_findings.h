@@ -13,7 +13,7 @@ namespace penstock::cli {
 
 struct ClassCount {
   std::string name;
-  std::uint64_t samples = 0;
+  std::optional<std::uint64_t> samples;  // empty: the labels are in the samples, and were not read
 };
 
 struct ShapeCount {

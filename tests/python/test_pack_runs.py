@@ -60,6 +60,14 @@ def test_more_parts_than_shards_and_the_command_line(images, tmp_path):
     assert_same_samples(images, tmp_path / "out")
 
 
+def test_inspect_does_not_invent_numbers_of_classes(images, tmp_path):
+    ps.pack(images, tmp_path / "out")
+    found = subprocess.run(["penstock", "inspect", tmp_path / "out", "--json"], capture_output=True, text=True, check=True)
+    classes = json.loads(found.stdout)["classes"]
+    assert classes["count"] == 3 and set(classes["samples"].values()) == {None} and classes["smallest"] is None
+    assert "smallest" not in subprocess.run(["penstock", "inspect", tmp_path / "out"], capture_output=True, text=True).stdout
+
+
 def test_missing_parts_are_named(images, tmp_path):
     ps.pack(images, tmp_path / "out", shard_size="10KiB", part=(0, 2))
     with pytest.raises(ps.NotFoundError, match=r"these are missing: \d"):
