@@ -139,11 +139,7 @@ class Source {
 using SourcePtr = std::shared_ptr<const Source>;
 
 struct OpenOptions {
-<<<<<<< HEAD
-  std::string kind;   // "images", "npy", "tar", "tfrecord", "manifest", "zarr" or "mds"; "": it is detected
-=======
-  std::string kind;   // "images", "npy", "tar", "tfrecord", "manifest", "packed" or "zarr"; "": it is detected
->>>>>>> 2acc44ccfad48942a2a07e8184b74bb1f287f711
+  std::string kind;   // "images", "npy", "tar", "tfrecord", "manifest", "packed", "zarr" or "mds"; "": it is detected
   std::string masks;  // for image folders: a folder that has a mask for each image
   // For manifests: the folder that paths are relative to and may not leave ("": the manifest's own), and the columns
   // that become fields, as {field, column} (empty: all columns, under their own names).

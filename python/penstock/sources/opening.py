@@ -40,11 +40,7 @@ def open_source(source: Paths | Pairs | Source, kind: str | None = None, *, head
         source: A path, a glob or brace pattern, a URL, a list of these, or a list of (path, label) pairs. A Source is
             returned unchanged.
         kind: The kind of the source, if its path does not tell it: "images", "npy", "tar", "tfrecord",
-<<<<<<< HEAD
-            "manifest", "zarr" or "mds".
-=======
-            "manifest", "packed" or "zarr".
->>>>>>> 2acc44ccfad48942a2a07e8184b74bb1f287f711
+            "manifest", "packed", "zarr" or "mds".
         headers: Headers of the requests to the server of a URL, as for ``Tar``.
         storage: Options of buckets, as for ``Tar``.
         memory: The memory that opening may take, as for ``Tar``.
