@@ -99,7 +99,7 @@ TEST_F(OpenSource, missing_paths_get_a_suggestion) {
 
 TEST_F(OpenSource, what_this_version_does_not_read_is_said) {
   folder_.write("x.rar", picture());
-  EXPECT_EQ(open_source("s3://bucket/x", options()).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(open_source("ftp://host/x", options()).error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(open_source(folder_ / "x.rar", options()).error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(open_source("", options()).error().code, ErrorCode::kInvalidArgument);
   OpenOptions o = options();
