@@ -41,15 +41,17 @@ std::function<bool(const StageProgress&)> stage_progress_of(const nb::object& ca
   };
 }
 
-nb::dict stage_data(const nb::bytes& source, const nb::bytes& folder, std::vector<std::string> headers,
-                    std::uint64_t piece_bytes, std::uint64_t memory_bytes, unsigned threads, bool sync,
-                    const nb::object& progress) {
+using Report = nb::typed<nb::dict, nb::str, nb::any>;
+
+Report stage_data(const nb::bytes& source, const nb::bytes& folder, std::vector<std::string> headers,
+                  std::uint64_t piece_bytes, std::uint64_t memory_bytes, unsigned threads, bool sync,
+                  const nb::object& progress) {
   StageOptions options = options_of(piece_bytes, memory_bytes, threads, sync);
   options.headers = std::move(headers);
   options.progress = stage_progress_of(progress);
   const StageReport report = value_or_raise(run_interruptibly(
       [&, from = text_of(source), to = text_of(folder)] { return penstock::stage(from, to, options); }));
-  nb::dict out;
+  Report out;
   out["objects"] = report.objects;
   out["bytes"] = report.bytes;
   out["objects_skipped"] = report.objects_skipped;
@@ -58,13 +60,13 @@ nb::dict stage_data(const nb::bytes& source, const nb::bytes& folder, std::vecto
   return out;
 }
 
-nb::dict check_folder(const nb::bytes& folder, const nb::object& progress) {
+Report check_folder(const nb::bytes& folder, const nb::object& progress) {
   const auto shown = stage_progress_of(progress);
   const StageCheck check =
       value_or_raise(run_interruptibly([&, path = text_of(folder)] { return check_staged(path, shown); }));
   nb::list damaged;
   for (const StageDamage& damage : check.damaged) damaged.append(nb::make_tuple(file_text(damage.name), damage.problem));
-  nb::dict out;
+  Report out;
   out["objects"] = check.objects;
   out["bytes"] = check.bytes;
   out["damaged"] = damaged;
@@ -80,9 +82,9 @@ void bind_stage(nb::module_& m) {
              const nb::gil_scoped_release release;
              self.stage->close();
            })
-      .def("stats", [](const StageHandle& self) {
+      .def("stats", [](const StageHandle& self) -> Report {
         const StagingStats stats = self.stage->stats();
-        nb::dict out;
+        Report out;
         out["copied_bytes"] = stats.copied;
         out["read_through_bytes"] = stats.read_through;
         out["kept_bytes"] = stats.kept;
