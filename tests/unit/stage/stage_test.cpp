@@ -164,6 +164,22 @@ TEST_F(StageDataSet, a_file_system_that_reserves_nothing_will_do) {
   expect_equal();
 }
 
+// A disk whose syncs take long, while everything else is quick.
+struct SlowSyncs final : StageCalls {
+  int syncfs(int file) const override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return StageCalls::syncfs(file);
+  }
+};
+
+TEST_F(StageDataSet, more_objects_than_may_be_open_wait_for_a_slow_disk_and_none_is_left_out) {
+  for (unsigned i = 0; i < 1200; ++i) source_.write("many/" + std::to_string(i), bytes_of(letters(10, i)));
+  const auto report = stage_by(std::make_shared<SlowSyncs>(), source_.path(), target_.path(), options_);
+  ASSERT_TRUE(report) << report.error().describe();
+  EXPECT_EQ(report->objects, 1222);
+  expect_equal();
+}
+
 TEST_F(StageDataSet, damaged_copies_are_found) {
   ASSERT_TRUE(stage(source_.path(), target_.path(), options_));
   std::string bytes = contents(target_ / "dogs/deep/er/large.tar");
