@@ -307,6 +307,16 @@ def test_swapped_shards_and_indexes_are_noticed(packed):
         ps.open_source(packed)
 
 
+@pytest.mark.parametrize("format", ["tar", "tfrecord"])
+def test_a_shard_of_another_pack_is_noticed_also_with_its_index(images, tmp_path, format):
+    for name, seed in (("one", 1), ("other", 2)):
+        ps.pack(images, tmp_path / name, format, shard_size="10KiB", shuffle_seed=seed)
+    for ending in ("", ".index"):
+        shutil.copy(tmp_path / "other" / f"shard-000001.{format}{ending}", tmp_path / "one")
+    with pytest.raises(ps.Error, match=rf"of another data set.*shard-000001\.{format}\.index"):
+        ps.open_source(tmp_path / "one")
+
+
 def test_a_damaged_manifest_is_an_error_that_names_it(packed):
     manifest = packed / "penstock-pack.json"
     manifest.write_text(manifest.read_text().replace('"samples": 40', '"samples": 41'))
