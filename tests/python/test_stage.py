@@ -8,6 +8,7 @@ import pathlib
 import random
 import signal
 import subprocess
+import sys
 import tarfile
 import threading
 import time
@@ -379,6 +380,23 @@ def test_a_source_goes_on_staging_after_its_loader(shards, tmp_path):
         with ps.Loader(source, output="numpy", batch_size=10) as loader:
             wait_for(lambda: loader.stats()["staging"]["objects_whole"] == 3)
     same_files(shards, tmp_path / "copy")
+
+
+def test_a_forked_child_reads_samples_of_a_staged_source(tmp_path):
+    images = make_images(tmp_path / "images")
+    program = """
+import os, sys
+import penstock as ps
+source = ps.ImageFolder(sys.argv[1], stage=sys.argv[2])
+source[0]
+child = os.fork()
+if child == 0:
+    os._exit(0 if source[21][1] == 1 else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    # Without pipes, so that a child that hangs does not keep the test from ending.
+    done = subprocess.run([sys.executable, "-c", program, images, tmp_path / "copy"], stdout=subprocess.DEVNULL, timeout=60)
+    assert done.returncode == 0
 
 
 def test_commands_read_through_a_folder(shards, tmp_path):
