@@ -121,6 +121,15 @@ TEST_F(StageDataSet, what_is_missing_is_named) {
   EXPECT_EQ(stage("", target_.path(), options_).error().code, ErrorCode::kInvalidArgument);
 }
 
+TEST_F(StageDataSet, a_folder_within_the_source_is_refused) {
+  for (const std::string folder : {source_.path(), source_ / "copy"}) {
+    const auto report = stage(source_.path(), folder, options_);
+    ASSERT_FALSE(report) << folder;
+    EXPECT_EQ(report.error().code, ErrorCode::kInvalidArgument);
+  }
+  EXPECT_TRUE(stage(source_ / "cats", source_ / "cats-copy", options_));
+}
+
 TEST_F(StageDataSet, too_little_space_is_noticed_first_with_both_numbers) {
   const auto calls = std::make_shared<FailingCalls>();
   calls->free = 1000;
