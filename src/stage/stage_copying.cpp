@@ -238,6 +238,10 @@ void StageCore::arrived(CopyRead* read, Result<ObjectBytes> answer) {
 }
 
 void StageCore::store_answer(CopyRead& read) {
+  // A file that was written to between its opening and the end of the read must not become a mixture.
+  if (*read.answer && read.origin.store->traits().is_local)
+    if (const auto now = read.origin.store->stat(read.origin.key); !now || *now != (*read.answer)->version)
+      read.answer = fail(ErrorCode::kChanged, "object changed while it was copied", {read.origin.key, -1, -1, -1});
   const Result<ObjectBytes>& answer = *read.answer;
   ObjectPtr object = read.object;
   if (answer) {

@@ -409,6 +409,9 @@ class StagedStore final : public Store {
 
   void keep(const Pending& read, const ObjectBytes& answer) const {
     if (core_->is_stopping()) return;
+    // A file that was written to meanwhile must not become a mixture.
+    if (source_->traits().is_local)
+      if (const auto now = source_->stat(read.wanted.key); !now || *now != answer.version) return;
     ObjectPtr object = read.object;
     if (!object || object->version() != answer.version) object = core_->object_for(read.origin, answer.version);
     if (object) core_->keep(object, answer.offset, answer.bytes);
