@@ -60,6 +60,15 @@ def test_more_parts_than_shards_and_the_command_line(images, tmp_path):
     assert_same_samples(images, tmp_path / "out")
 
 
+def test_encode_means_all_images_on_the_command_line_too(tmp_path):
+    save_png(tmp_path / "in" / "a" / "1.png", smooth(20, 30, seed=1))
+    for encode in ("jpeg", "png"):
+        assert pack_by_command(tmp_path / "in", tmp_path / encode, "--encode", encode).returncode == 0
+        ps.pack(tmp_path / "in", tmp_path / f"{encode}-by-python", encode=encode)
+        assert files_of(tmp_path / encode) == files_of(tmp_path / f"{encode}-by-python")
+    assert b"a/1.jpg" in (tmp_path / "jpeg/shard-000000.tar").read_bytes()
+
+
 def test_missing_parts_are_named(images, tmp_path):
     ps.pack(images, tmp_path / "out", shard_size="10KiB", part=(0, 2))
     with pytest.raises(ps.NotFoundError, match=r"these are missing: \d"):
