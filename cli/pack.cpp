@@ -101,6 +101,7 @@ Status set_chunks(const std::string& text, PackOptions& options) {
 }
 
 Status set_pictures(const Options& options, const Source& source, PackOptions& pack) {
+  if (options.encoding == "jpeg") pack.encoding = PackEncoding::kJpeg;
   if (options.encoding == "png") pack.encoding = PackEncoding::kPng;
   if (options.quality > 0) {
     if (pack.encoding == PackEncoding::kPng)
@@ -209,7 +210,7 @@ Command add_pack(CLI::App& app) {
   command->add_option("--quality", options->quality, "Encode all images as JPEG of this quality")
       ->type_name("1-100")
       ->check(whole_number(1, 100));
-  command->add_option("--encode", options->encoding, "jpeg or png: how changed images are encoded; default: jpeg")
+  command->add_option("--encode", options->encoding, "jpeg or png: encode all images so; default: those that --resize changes, as jpeg")
       ->type_name("NAME")
       ->check(one_of({"jpeg", "png"}));
   command->add_option("--jpeg", options->jpeg, "restart: rewrite JPEGs without loss, so that crops decode faster")

@@ -117,8 +117,8 @@ def pack(source: Paths | Pairs | Source, destination: Path, format: str = "tar",
             shard_bytes=parse_bytes(shard_size, "shard_size"), name=text("name", name), fields=names,
             transforms=[_core.FieldTransform(*field) for field in engine_steps(steps)], encoding=encoding,
             quality=95 if quality is None else whole_number("quality", quality, 1, 100),
-             adds_restarts=jpeg is not None, chunks=_chunks(chunks), level=whole_number("level", level, -7, 22),
-             shuffle_seed=seed, part=number, parts=count,
+            adds_restarts=jpeg is not None, chunks=_chunks(chunks), level=whole_number("level", level, -7, 22),
+            shuffle_seed=seed, part=number, parts=count,
             threads=0 if threads is None else whole_number("threads", threads, 1, 1024),
             memory_bytes=memory_bytes(memory), headers=header_lines(headers), progress=progress)
     return PackReport(**report)

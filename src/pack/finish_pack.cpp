@@ -18,7 +18,6 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMaxIndexRead = std::uint64_t{4} << 30;
 constexpr std::size_t kMaxNamed = 10;  // missing shards that a message names
 
 struct FoundFile {
@@ -45,7 +44,7 @@ Result<std::vector<std::string>> names_of_indexes(const PackFolder& folder) {
 
 Status add_file(const PackFolder& folder, const std::string& name, FoundShards& found) {
   const std::string key = folder.path(name);
-  const auto bytes = read_all(*folder.store, key, kMaxIndexRead);
+  const auto bytes = read_all(*folder.store, key, PortableIndex::kMaxBytes);
   if (!bytes) return std::unexpected(bytes.error());
   const auto index = PortableIndex::parse(*bytes, key);
   if (!index) return std::unexpected(index.error());
@@ -99,6 +98,8 @@ Result<PackManifest> join_shards(const PackFolder& folder, FoundShards& found) {
     if (number >= manifest.description.shards || of_shard.size() > files)
       return refuse(fmt::format("shard {} is there twice: {}", number, of_shard.back().file.name));
     std::ranges::sort(of_shard, {}, &FoundFile::field);
+    if (std::ranges::adjacent_find(of_shard, {}, &FoundFile::field) != of_shard.end())
+      return refuse(fmt::format("a field of shard {} is there twice: {}", number, of_shard.back().file.name));
     PackManifest::Shard shard{of_shard.front().first_sample, of_shard.front().samples, {}};
     for (FoundFile& one : of_shard) {
       if (one.first_sample != samples || one.samples != shard.samples)

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <deque>
 #include <map>
+#include <memory>
 #include <new>
 #include <optional>
 #include <thread>
@@ -188,22 +189,28 @@ class PackRun {
 
   Status write_shards() {
     for (std::size_t shard = begin_shard(); shard < job_.shards.size() && !is_stopped_; shard = begin_shard()) {
-      auto output = ShardOutput::begin(job_.folder, job_.format, job_.description, job_.shards[shard]);
-      if (!output) return std::unexpected(std::move(output).error());
+      std::unique_ptr<ShardOutput> output;
       std::uint64_t counted = 0;
       for (std::uint64_t position = begins_[shard]; position < begins_[shard + 1]; ++position) {
         {
           const auto sample = take(position);
           if (!sample) return {};  // stopped
-          PENSTOCK_CHECK((*output)->add(job_.source->key(position), *sample));
+          // Not before there is something to write: a file that waits long for its first bytes looks abandoned to a process
+          // on another machine (pack_folder.cpp).
+          if (!output) {
+            auto begun = ShardOutput::begin(job_.folder, job_.format, job_.description, job_.shards[shard]);
+            if (!begun) return std::unexpected(std::move(begun).error());
+            output = std::move(*begun);
+          }
+          PENSTOCK_CHECK(output->add(job_.source->key(position), *sample));
         }
         set_written(shard, position + 1);
-        bytes_ += (*output)->bytes() - counted;
-        counted = (*output)->bytes();
+        bytes_ += output->bytes() - counted;
+        counted = output->bytes();
         ++written_;
       }
       names_.forget(shard);
-      auto finished = (*output)->finish();
+      auto finished = output->finish();
       if (!finished) return std::unexpected(std::move(finished).error());
       manifest_[shard] = std::move(*finished);
     }

@@ -11,8 +11,6 @@
 namespace penstock {
 namespace {
 
-constexpr std::uint64_t kMaxPortableIndexBytes = std::uint64_t{4} << 30;
-
 std::string index_name_of(const std::string& file) { return file + std::string(PortableIndex::kEnding); }
 
 }  // namespace
@@ -105,7 +103,7 @@ Result<std::optional<PackManifest::Shard>> find_finished(const PackFolder& folde
   PackManifest::Shard shard{place.first_sample, place.samples, {}};
   for (const FormatOfPack::FileName& pattern : format.files()) {
     const std::string file = folder.file_name(pattern, place.shard), name = index_name_of(file);
-    const auto bytes = read_all(*folder.store, folder.path(name), kMaxPortableIndexBytes);
+    const auto bytes = read_all(*folder.store, folder.path(name), PortableIndex::kMaxBytes);
     if (!bytes && bytes.error().code == ErrorCode::kNotFound) return std::nullopt;
     if (!bytes) return std::unexpected(bytes.error());
     const auto index = PortableIndex::parse(*bytes, folder.path(name));

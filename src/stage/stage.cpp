@@ -147,6 +147,10 @@ class Staging {
     if (!store) return std::unexpected(std::move(store).error());
     std::string key = object_key(source_);
     while (key.size() > 1 && key.ends_with('/') && !key.ends_with("://")) key.pop_back();
+    if ((*store)->traits().is_local && (core_.context().folder + "/").starts_with(absolute_key(key) + "/"))
+      return fail(ErrorCode::kInvalidArgument,
+                  "the folder to stage to lies within the source, so the next run would copy the copy",
+                  {core_.context().folder, -1, -1, -1});
     const auto opens = is_found_by_opening(**store, key);
     if (!opens) return std::unexpected(opens.error());
     const Status found = *opens ? open_to_find() : find_objects(*store, key);

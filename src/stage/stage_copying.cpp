@@ -155,13 +155,24 @@ bool StageCore::is_known(const StageOrigin& origin) const {
          compared_.contains(hash_text(origin.name, 0));
 }
 
-// The next object that only reading tells more about. A reader may have done that meanwhile, or may be at it.
+bool StageCore::has_room() const { return objects_.size() < kMaxOpenObjects; }
+
+// Where there was no room for an object, the copier comes back to it: an object that was only passed over would be
+// missing from a copy that calls itself whole.
+void StageCore::put_off(const StageOrigin& origin) {
+  const MutexLock lock(mutex_);
+  if (!is_stopping_ && !is_known(origin)) unknown_.push_back(origin);
+}
+
+// The next object that only reading tells more about. A reader may have done that meanwhile, or a reader or the copier may
+// be at it: several samples may be made of one object.
 bool StageCore::take_unknown(CopyRead& read) {
+  if (!has_room()) return false;
   for (std::size_t left = unknown_.size(); left > 0; --left) {
     StageOrigin origin = std::move(unknown_.front());
     unknown_.pop_front();
     if (is_known(origin)) continue;
-    if (unknown_read_.contains(origin.name)) {
+    if (unknown_read_.contains(origin.name) || unknown_copied_.contains(origin.name)) {
       unknown_.push_back(std::move(origin));
       continue;
     }
@@ -227,11 +238,16 @@ void StageCore::arrived(CopyRead* read, Result<ObjectBytes> answer) {
 }
 
 void StageCore::store_answer(CopyRead& read) {
+  // A file that was written to between its opening and the end of the read must not become a mixture.
+  if (*read.answer && read.origin.store->traits().is_local)
+    if (const auto now = read.origin.store->stat(read.origin.key); !now || *now != (*read.answer)->version)
+      read.answer = fail(ErrorCode::kChanged, "object changed while it was copied", {read.origin.key, -1, -1, -1});
   const Result<ObjectBytes>& answer = *read.answer;
   ObjectPtr object = read.object;
   if (answer) {
     copied_ += answer->bytes.size();
     if (!object) object = object_for(read.origin, answer->version);
+    if (!object) put_off(read.origin);
     if (object && !object->is_whole()) {
       const auto written = object->keep(answer->offset, answer->bytes);
       if (!written) give_up(object, written.error());
@@ -244,7 +260,7 @@ void StageCore::store_answer(CopyRead& read) {
     unknown_.push_back(read.origin);
   } else if (answer.error().code == ErrorCode::kTooLarge) {
     const auto version = read.origin.store->stat(read.origin.key);
-    if (version) object_for(read.origin, *version);
+    if (version && !object_for(read.origin, *version)) put_off(read.origin);
     if (!version) note_failure(version.error());
   } else if (answer.error().code == ErrorCode::kNotFound) {
     // A chunk of Zarr that does not exist, say. Whether it must exist, its readers know.
@@ -268,7 +284,7 @@ void StageCore::store_answer(CopyRead& read) {
 }
 
 bool StageCore::find_objects() {
-  if (walks_.empty() || active_.size() + unknown_.size() >= kObjectsAtOnce || filled_.size() >= kMaxFilled)
+  if (walks_.empty() || active_.size() + unknown_.size() >= kObjectsAtOnce || filled_.size() >= kMaxFilled || !has_room())
     return false;
   std::unique_ptr<ObjectWalk> walk = std::move(walks_.front());
   walks_.pop_front();
@@ -299,13 +315,13 @@ void StageCore::take_up(const FoundObject& found) {
     if (is_known(*origin)) return;
   }
   if (found.version) {
-    object_for(*origin, *found.version);
+    if (!object_for(*origin, *found.version)) put_off(*origin);
     return;
   }
   // A request for the version alone is worth it where the folder may have the object, or where it costs nothing.
   if (context_.manifest->find(origin->name) || origin->store->traits().has_cheap_random_access) {
     const auto version = origin->store->stat(origin->key);
-    if (version) object_for(*origin, *version);
+    if (version && !object_for(*origin, *version)) put_off(*origin);
     if (!version && version.error().code != ErrorCode::kNotFound) note_failure(version.error());
     return;
   }

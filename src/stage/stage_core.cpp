@@ -12,7 +12,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kMaxOpenObjects = 512, kMaxWholeObjects = 128;  // each holds up to two descriptors
+constexpr std::size_t kMaxWholeObjects = 128;  // each holds up to two descriptors
 constexpr std::uint64_t kLeastKept = 4096;  // shorter ranges cost more than the second read of so few bytes
 
 }  // namespace
@@ -104,7 +104,7 @@ StageCore::ObjectPtr StageCore::object_for(const StageOrigin& origin, const Obje
         found->second->give_up();
         objects_.erase(found);
       }
-      if (objects_.size() >= kMaxOpenObjects) return nullptr;
+      if (!has_room()) return nullptr;
       object = std::make_shared<StagedObject>(context_, origin, version);
       objects_[origin.name] = object;
     }
@@ -196,6 +196,7 @@ void StageCore::stop() {
   stop_.request_stop();
   lock.lock();
   changed_.notify_all();
+  finisher_wakes_.notify_all();
   while (!in_flight_.empty()) changed_.wait(mutex_);
 }
 

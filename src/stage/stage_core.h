@@ -52,7 +52,7 @@ class StageCore {
   void copy(std::unique_ptr<ObjectWalk> walk, bool comes_before_readers) PENSTOCK_EXCLUDES(mutex_);
 
   // The copy of this version of an object, prepared; a copy of another version is forgotten. nullptr if it cannot be
-  // written; stats() has the reason.
+  // written, and stats() has the reason, or if too many others are open just now.
   ObjectPtr object_for(const StageOrigin& origin, const ObjectVersion& version) PENSTOCK_EXCLUDES(mutex_);
   // The copy that this process has begun or compared with the source; nullptr: none.
   ObjectPtr find(const std::string& name) const PENSTOCK_EXCLUDES(mutex_);
@@ -98,6 +98,8 @@ class StageCore {
     std::optional<Result<ObjectBytes>> answer;
   };
 
+  static constexpr std::size_t kMaxOpenObjects = 512;  // each holds up to two descriptors
+
   StageCore(std::unique_ptr<StageContext> context, const StageOptions& options);
 
   bool find_work() PENSTOCK_REQUIRES(mutex_);
@@ -107,6 +109,8 @@ class StageCore {
   bool take_unknown(CopyRead& read) PENSTOCK_REQUIRES(mutex_);
   bool is_known(const StageOrigin& origin) const PENSTOCK_REQUIRES(mutex_);
   bool find_objects() PENSTOCK_REQUIRES(mutex_);
+  bool has_room() const PENSTOCK_REQUIRES(mutex_);
+  void put_off(const StageOrigin& origin) PENSTOCK_EXCLUDES(mutex_);
   void take_up(const FoundObject& found) PENSTOCK_EXCLUDES(mutex_);
   void send(CopyRead* read) PENSTOCK_EXCLUDES(mutex_);
   void arrived(CopyRead* read, Result<ObjectBytes> answer) PENSTOCK_EXCLUDES(mutex_);
@@ -130,6 +134,7 @@ class StageCore {
 
   mutable Mutex mutex_;
   mutable ConditionVariable changed_;
+  ConditionVariable finisher_wakes_;  // of its own, so that what is meant for one worker wakes a worker
   std::map<std::string, std::shared_ptr<const Store>> origins_ PENSTOCK_GUARDED_BY(mutex_);  // by root
   std::unordered_map<std::string, ObjectPtr> objects_ PENSTOCK_GUARDED_BY(mutex_);           // by name
   std::deque<std::function<void()>> jobs_ PENSTOCK_GUARDED_BY(mutex_);
@@ -137,7 +142,7 @@ class StageCore {
   std::list<std::unique_ptr<CopyRead>> in_flight_ PENSTOCK_GUARDED_BY(mutex_);
   std::deque<std::unique_ptr<ObjectWalk>> walks_ PENSTOCK_GUARDED_BY(mutex_);
   std::deque<ObjectPtr> active_ PENSTOCK_GUARDED_BY(mutex_);           // that are being copied, in order
-  std::deque<StageOrigin> unknown_ PENSTOCK_GUARDED_BY(mutex_);        // whose version only reading tells
+  std::deque<StageOrigin> unknown_ PENSTOCK_GUARDED_BY(mutex_);        // whose version only reading tells, or put off
   std::unordered_map<std::string, std::size_t> unknown_read_ PENSTOCK_GUARDED_BY(mutex_);  // by readers: how many
   std::unordered_map<std::string, std::vector<std::function<void()>>> unknown_copied_ PENSTOCK_GUARDED_BY(mutex_);
   std::deque<ObjectPtr> filled_ PENSTOCK_GUARDED_BY(mutex_);           // that the finisher is to make whole

@@ -20,13 +20,13 @@ void StageCore::finish_later(const ObjectPtr& object) {
   if (!object->asks_to_finish()) return;
   const MutexLock lock(mutex_);
   filled_.push_back(object);
-  changed_.notify_all();
+  finisher_wakes_.notify_one();
 }
 
 void StageCore::finish_objects() {
   const MutexLock lock(mutex_);
   while (true) {
-    while (filled_.empty() && !is_stopping_) changed_.wait(mutex_);
+    while (filled_.empty() && !is_stopping_) finisher_wakes_.wait(mutex_);
     if (is_stopping_) return;
     const std::size_t count = std::min(filled_.size(), kFinishedAtOnce);
     std::vector<ObjectPtr> batch(filled_.begin(), filled_.begin() + static_cast<std::ptrdiff_t>(count));

@@ -80,8 +80,10 @@ Status StagedObject::prepare() {
   return *prepared_;
 }
 
-// Whether the folder has the file under its name, as the manifest says; then this is the copy.
+// Whether the folder has the file under its name, as the manifest says; then this is the copy. Without a time it is so only
+// if it is the very file that this object has open: another process that shares the copying has finished it.
 bool StagedObject::adopt_whole() {
+  if (data_.get() < 0 && !has_time(version_)) return false;
   const auto entry = context_.manifest->find(origin_.name);
   if (!entry || entry->version != version_ || entry->key != StageManifest::hash_of_key(origin_.key)) return false;
   Descriptor file(::open(context_.path_of(origin_.name).c_str(), O_RDONLY | O_CLOEXEC));
@@ -122,7 +124,7 @@ Status StagedObject::open_copy() {
   }
   const Status opened = [&]() -> Status {
     PENSTOCK_CHECK(context_.manifest->refresh());
-    if (has_time(version_) && adopt_whole()) return {};
+    if (adopt_whole()) return {};
     PENSTOCK_CHECK(claim_name(context_.path_of(origin_.name)));
     data_ = Descriptor(::open(data_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
     if (data_.get() < 0) return stage_failure("create", data_path_);
@@ -320,7 +322,7 @@ Status StagedObject::sync_data() const {
 Result<std::optional<StagedRecord>> StagedObject::record() {
   PENSTOCK_CHECK(context_.manifest->refresh());
   const std::string path = context_.path_of(origin_.name);
-  if (has_time(version_) && adopt_whole()) return std::optional<StagedRecord>();
+  if (adopt_whole()) return std::optional<StagedRecord>();
   PENSTOCK_CHECK(claim_name(path));
   std::error_code error;
   const std::string folder = std::filesystem::path(path).parent_path();
@@ -352,7 +354,7 @@ void StagedObject::end_finish(bool is_done) {
 
 bool StagedObject::look_whether_whole() {
   if (is_whole_) return true;
-  return context_.manifest->refresh() && has_time(version_) && adopt_whole();
+  return context_.manifest->refresh() && adopt_whole();
 }
 
 }  // namespace penstock

@@ -1,5 +1,7 @@
 #include "stage/staged_store.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <thread>
 
@@ -170,6 +172,7 @@ class StagedStore final : public Store {
   std::optional<FolderIdentity> identity_of(const std::string& key) const override { return source_->identity_of(key); }
 
   Result<std::unique_ptr<Object>> open(const std::string& key) const override {
+    if (is_in_child()) return source_->open(key);
     const auto origin = core_->origin_of(key);
     if (!origin) return source_->open(key);
     std::unique_ptr<Object> opened;
@@ -201,7 +204,7 @@ class StagedStore final : public Store {
   }
 
   void start_read(ObjectRead wanted, Allocate allocate, std::stop_token stop, Done done) const override {
-    if (wanted.only_version || !core_->origin_of(wanted.key))
+    if (is_in_child() || wanted.only_version || !core_->origin_of(wanted.key))
       return source_->start_read(std::move(wanted), std::move(allocate), std::move(stop), std::move(done));
     auto read = std::make_shared<Pending>();
     read->origin = *core_->origin_of(wanted.key);
@@ -225,6 +228,10 @@ class StagedStore final : public Store {
     MutableBytes memory;  // of the whole answer, where the source is asked for a part of it
   };
   using PendingPtr = std::shared_ptr<Pending>;
+
+  // The threads of the folder do not come along through a fork, and a mutex of theirs may stay locked for ever. So the
+  // child reads the source.
+  bool is_in_child() const { return process_ != getpid(); }
 
   void serve_later(PendingPtr read) const {
     core_->post([this, read = std::move(read)] { serve(read); });
@@ -402,6 +409,9 @@ class StagedStore final : public Store {
 
   void keep(const Pending& read, const ObjectBytes& answer) const {
     if (core_->is_stopping()) return;
+    // A file that was written to meanwhile must not become a mixture.
+    if (source_->traits().is_local)
+      if (const auto now = source_->stat(read.wanted.key); !now || *now != answer.version) return;
     ObjectPtr object = read.object;
     if (!object || object->version() != answer.version) object = core_->object_for(read.origin, answer.version);
     if (object) core_->keep(object, answer.offset, answer.bytes);
@@ -419,6 +429,7 @@ class StagedStore final : public Store {
   const std::shared_ptr<const Store> source_;
   const std::shared_ptr<StageCore> core_;
   const std::shared_ptr<const void> keeper_;
+  const int process_ = getpid();
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ namespace penstock {
 namespace {
 
 constexpr std::size_t kTarBlock = 512, kNameBytes = 100, kPrefixBytes = 155;
+constexpr std::uint64_t kMaxMemberBytes = (std::uint64_t{1} << 33) - 1;  // what the eleven digits of a header hold
 constexpr std::uint64_t kTarOverheadPerMember = 1024;  // a header, and half a block of padding at either end
 
 using TarHeader = std::array<char, kTarBlock>;
@@ -91,6 +92,9 @@ class TarFramer final : public SampleFramer {
     member.offset = out.bytes.size();
     PENSTOCK_CHECK(append_as_file(value, field.kind, out.bytes));
     member.length = out.bytes.size() - member.offset;
+    if (member.length > kMaxMemberBytes)
+      return fail(ErrorCode::kTooLarge, fmt::format("field \"{}\" has {} bytes; a member of a tar has at most {}", field.name,
+                                                    member.length, kMaxMemberBytes));
     const std::string_view shortened = std::string_view(path).substr(0, kNameBytes);
     const TarHeader header = header_of(split ? split->first : "", split ? split->second : shortened, member.length, '0');
     std::memcpy(out.bytes.bytes().data() + header_at, header.data(), header.size());

@@ -292,14 +292,28 @@ class GroupPack {
         go_on_);
   }
 
+  // The turn of a chunk in its shard. Where the chunk does not come, also because of std::bad_alloc, the others are told.
+  class Turn {
+   public:
+    explicit Turn(ShardWriter& writer) : writer_(writer) {}
+    Turn(const Turn&) = delete;
+    ~Turn() {
+      if (!is_over_) writer_.give_up();
+    }
+    void end() { is_over_ = true; }
+
+   private:
+    ShardWriter& writer_;
+    bool is_over_ = false;
+  };
+
   Status pack_chunk(unsigned thread, const Stretch& stretch, std::uint64_t task) {
     const std::uint64_t chunk = stretch.first_chunk + task - stretch.first_task;
+    Turn turn(*stretch.writer);
     const auto encoded = encoders_[thread][stretch.array]->encode(chunk, stretch.samples);
-    if (!encoded) {
-      stretch.writer->give_up();
-      return std::unexpected(encoded.error());
-    }
+    if (!encoded) return std::unexpected(encoded.error());
     PENSTOCK_CHECK(stretch.writer->add(chunk, *encoded));
+    turn.end();
     const PackedArray& array = *arrays_[stretch.array];
     // The progress of a slab counts when its last chunk is written, in proportion to its samples.
     if (task + 1 == stretch.first_task + stretch.chunks)

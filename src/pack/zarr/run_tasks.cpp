@@ -24,7 +24,10 @@ class TaskRun {
 
   void run_thread(unsigned thread) PENSTOCK_EXCLUDES(mutex_) {
     const Interruption::Scope scope(&stop_reading_);
-    for (std::uint64_t task = next_++; task < tasks_ && !stops_; task = next_++) {
+    while (!stops_) {
+      // A task that was claimed is run, also after a stop: another thread may be waiting for its turn behind it.
+      const std::uint64_t task = next_++;
+      if (task >= tasks_) break;
       Status done;
       try {
         done = work_(thread, task);

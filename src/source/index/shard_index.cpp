@@ -133,12 +133,10 @@ class ShardScans {
     versions[shard] = (*object)->version();
     contents[shard].growth = IndexGrowth(path, versions[shard].size);
     if (has_indexes_) {
-      auto index = read_portable_index(store_, path, versions[shard]);
+      auto index = set_.description.empty() ? read_portable_index(store_, path, versions[shard])
+                                            : read_index_of_pack(store_, path, versions[shard], set_.description);
       if (!index) return std::unexpected(std::move(index).error());
       if (*index) return take_contents(std::move(**index), contents[shard]);
-      if (set_.needs_indexes)
-        return fail(ErrorCode::kNotFound, "the index beside a shard of a packed data set is missing",
-                    {portable_index_of(path), -1, -1, -1});
     }
     if (is_declared) PENSTOCK_CHECK(check_size(shard));
     const auto reader = make_forward_reader(**object, path, compression_of_name(path));
@@ -250,7 +248,7 @@ std::optional<Error> lost_tail(const RecordIndex& old, const std::string& path, 
 }  // namespace
 
 ShardSet shard_set(const OpenRequest& request, std::string kind) {
-  ShardSet shards{request.uri, request.identity, std::move(kind), {}, request.needs_indexes};
+  ShardSet shards{request.uri, request.identity, std::move(kind), {}, request.description};
   for (const std::string& path : request.paths) shards.paths.push_back(absolute_key(path));
   return shards;
 }
@@ -259,7 +257,7 @@ Result<OpenedIndex> open_shard_index(const Store& store, const ShardSet& set, co
                                      const ScanShard& scan) {
   OpenedIndex opened;
   // The first shard decides, so that shards without indexes cost one question and not one each.
-  const auto has_indexes = set.needs_indexes ? Result<bool>(true)
+  const auto has_indexes = !set.description.empty() ? Result<bool>(true)
                            : set.paths.empty() || compression_of_name(set.paths.front()) != Compression::kNone
                                ? Result<bool>(false)
                                : has_portable_index(store, set.paths.front());

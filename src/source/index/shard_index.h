@@ -18,7 +18,7 @@ struct ShardSet {
   std::string identity;  // names the saved index: the absolute uri
   std::string kind;                // "tar", "tfrecord"
   std::vector<std::string> paths;  // absolute, in order
-  bool needs_indexes = false;      // a shard without an index beside it is an error
+  std::string description = {};    // as in OpenRequest
   // What an index of the data set says about each shard; empty: there is none. A shard of another size is damaged. The
   // scan reads about the first table_bytes of a shard, and nothing else of it is read.
   struct Declared {

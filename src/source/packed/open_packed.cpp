@@ -60,7 +60,7 @@ Result<SourcePtr> open_packed(OpenRequest request, const OpenOptions& options) {
   request.paths.clear();
   for (const PackManifest::Shard& shard : manifest->shards) request.paths.push_back(folder + "/" + shard.files.front().name);
   request.is_alone = false;
-  request.needs_indexes = true;
+  request.description = manifest->description.to_text();
   return format == "tar" ? open_tar(std::move(request), options) : open_tfrecord(std::move(request), options);
 }
 

@@ -108,7 +108,8 @@ class PackedArrays final : public Source {
   SourceStorage storage_;
 };
 
-Result<RowFile> open_row_file(const Store& store, const std::string& key, const PackedField& field, RowShard& shard) {
+Result<RowFile> open_row_file(const Store& store, const std::string& key, const PackedField& field,
+                              const std::string& description, RowShard& shard) {
   const auto file = open_npy_file(store, key, key);
   if (!file) return std::unexpected(file.error());
   Shape rows = field.elements->shape;
@@ -117,11 +118,8 @@ Result<RowFile> open_row_file(const Store& store, const std::string& key, const 
   if (header.array != ArraySpec{field.elements->dtype, rows} || header.fortran_order || header.big_endian)
     return fail(ErrorCode::kChanged, "the array is not the one that the manifest of the packed data set describes",
                 {key, 0, static_cast<std::int64_t>(header.data_offset), -1});
-  auto index = read_portable_index(store, key, file->version);
+  auto index = read_index_of_pack(store, key, file->version, description);
   if (!index) return std::unexpected(std::move(index).error());
-  if (!*index)
-    return fail(ErrorCode::kNotFound, "the index beside a shard of a packed data set is missing",
-                {portable_index_of(key), -1, -1, -1});
   PENSTOCK_CHECK(check_rows(**index, header, portable_index_of(key)));
   if (shard.key_ends.empty()) {
     shard.keys = std::move((*index)->keys);
@@ -153,12 +151,13 @@ Result<SourcePtr> open_packed_arrays(std::shared_ptr<const Store> store, const s
     if (!field.elements) return bad(fmt::format("field \"{}\" has no type and shape", field.name));
   if (!options.field_kinds.empty())
     return fail(ErrorCode::kInvalidArgument, "the kinds of packed arrays are known; kinds= has no use", {uri, -1, -1, -1});
+  const std::string text = description.to_text();
   std::vector<RowShard> shards;
   for (const PackManifest::Shard& listed : manifest.shards) {
     RowShard shard{listed.first_sample, listed.samples, {}, {}, {}};
     if (listed.files.size() != description.fields.size()) return bad("a shard of a packed data set lacks the files of fields");
     for (std::size_t field = 0; field < listed.files.size(); ++field) {
-      auto file = open_row_file(*store, folder + "/" + listed.files[field].name, description.fields[field], shard);
+      auto file = open_row_file(*store, folder + "/" + listed.files[field].name, description.fields[field], text, shard);
       if (!file) return std::unexpected(std::move(file).error());
       shard.files.push_back(std::move(*file));
     }

@@ -20,6 +20,7 @@ namespace penstock {
 
 struct PortableIndex {
   static constexpr std::string_view kEnding = ".index";
+  static constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 30;
   static constexpr std::uint32_t kAllFields = 0xFFFF;  // a member that holds all fields: a record
 
   struct MemberName {

@@ -35,6 +35,10 @@ Result<std::optional<PortableIndex>> read_portable_index(const Store& store, con
     return std::unexpected(std::move(object).error());
   }
   const std::uint64_t size = (*object)->version().size;
+  if (size > PortableIndex::kMaxBytes)
+    return fail(ErrorCode::kTooLarge,
+                fmt::format("the index beside a shard has {} bytes, at most {} are read", size, PortableIndex::kMaxBytes),
+                {key, -1, -1, -1});
   OpeningReservation reservation;
   PENSTOCK_CHECK(reservation.add(2 * size, "the index beside a shard", {key, 0, static_cast<std::int64_t>(size), -1}));
   std::vector<std::byte> bytes(size);
@@ -54,6 +58,18 @@ Result<std::optional<PortableIndex>> read_portable_index(const Store& store, con
                             index->shard_bytes, version.size),
                 {key, 0, static_cast<std::int64_t>(size), -1});
   return std::optional(std::move(*index));
+}
+
+Result<std::optional<PortableIndex>> read_index_of_pack(const Store& store, const std::string& shard,
+                                                        const ObjectVersion& version, const std::string& description) {
+  auto index = read_portable_index(store, shard, version);
+  if (!index) return index;
+  const Where where{portable_index_of(shard), -1, -1, -1};
+  if (!*index)
+    return fail(ErrorCode::kNotFound, "the index beside a shard of a packed data set is missing", where);
+  if ((*index)->description != description)
+    return fail(ErrorCode::kChanged, "this shard is of another data set than the manifest of its folder", where);
+  return index;
 }
 
 Status take_contents(PortableIndex index, ShardContents& out) {

@@ -22,6 +22,11 @@ Result<bool> has_portable_index(const Store& store, const std::string& shard);
 Result<std::optional<PortableIndex>> read_portable_index(const Store& store, const std::string& shard,
                                                          const ObjectVersion& version);
 
+// The same for a shard of the packed data set of this description. Fails with kNotFound without an index, and with kChanged
+// if it is of another data set.
+Result<std::optional<PortableIndex>> read_index_of_pack(const Store& store, const std::string& shard,
+                                                        const ObjectVersion& version, const std::string& description);
+
 // The contents of the shard as a scan would find them. Fails with kNoMemory.
 Status take_contents(PortableIndex index, ShardContents& out);
 

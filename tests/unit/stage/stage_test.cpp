@@ -121,6 +121,15 @@ TEST_F(StageDataSet, what_is_missing_is_named) {
   EXPECT_EQ(stage("", target_.path(), options_).error().code, ErrorCode::kInvalidArgument);
 }
 
+TEST_F(StageDataSet, a_folder_within_the_source_is_refused) {
+  for (const std::string folder : {source_.path(), source_ / "copy"}) {
+    const auto report = stage(source_.path(), folder, options_);
+    ASSERT_FALSE(report) << folder;
+    EXPECT_EQ(report.error().code, ErrorCode::kInvalidArgument);
+  }
+  EXPECT_TRUE(stage(source_ / "cats", source_ / "cats-copy", options_));
+}
+
 TEST_F(StageDataSet, too_little_space_is_noticed_first_with_both_numbers) {
   const auto calls = std::make_shared<FailingCalls>();
   calls->free = 1000;
@@ -161,6 +170,22 @@ TEST_F(StageDataSet, a_file_system_that_reserves_nothing_will_do) {
   const auto calls = std::make_shared<FailingCalls>();
   calls->fallocate_errno = EOPNOTSUPP;
   ASSERT_TRUE(stage_by(calls, source_.path(), target_.path(), options_));
+  expect_equal();
+}
+
+// A disk whose syncs take long, while everything else is quick.
+struct SlowSyncs final : StageCalls {
+  int syncfs(int file) const override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return StageCalls::syncfs(file);
+  }
+};
+
+TEST_F(StageDataSet, more_objects_than_may_be_open_wait_for_a_slow_disk_and_none_is_left_out) {
+  for (unsigned i = 0; i < 1200; ++i) source_.write("many/" + std::to_string(i), bytes_of(letters(10, i)));
+  const auto report = stage_by(std::make_shared<SlowSyncs>(), source_.path(), target_.path(), options_);
+  ASSERT_TRUE(report) << report.error().describe();
+  EXPECT_EQ(report->objects, 1222);
   expect_equal();
 }
 
