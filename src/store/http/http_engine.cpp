@@ -285,8 +285,15 @@ void HttpEngine::settle_pieces(HttpRead& read, Clock::time_point now) {
 void HttpEngine::end_twins(HttpRequest& request, const HttpTransfer* keep, Clock::time_point now) {
   for (HttpTransfer* other : {request.on_wire[0], request.on_wire[1]})
     if (other != nullptr && other != keep) take_off_wire(*other, now, RequestWindow::Outcome::kFailed);
-  if (request.is_waiting) std::erase(ready_, &request);
+  leave_queues(request);
+}
+
+// A request waits in `ready_` or, until it is sent again or can be signed, in `waiting_`.
+void HttpEngine::leave_queues(HttpRequest& request) {
+  if (!request.is_waiting) return;
   request.is_waiting = false;
+  std::erase(ready_, &request);
+  std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.request == &request; });
 }
 
 void HttpEngine::collect_ended(Clock::time_point now) {
@@ -409,9 +416,7 @@ void HttpEngine::finish(HttpRead& read, Result<ObjectBytes> result) {
   for (const auto& request : read.requests) {
     for (HttpTransfer* transfer : {request->on_wire[0], request->on_wire[1]})
       if (transfer != nullptr) take_off_wire(*transfer, now, RequestWindow::Outcome::kFailed);
-    if (!request->is_waiting) continue;
-    std::erase(ready_, request.get());
-    std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.request == request.get(); });
+    leave_queues(*request);
   }
   read.on_stop.reset();
   call_done(read, std::move(result));
