@@ -58,7 +58,16 @@ class HubJudge final : public AnswerJudge {
   explicit HubJudge(HubLocation location) : location_(std::move(location)) {}
 
   Verdict judge(const ServiceAnswer& answer, Verdict usual) override {
-    if (!location_.has(answer.url) || answer.status < 400) return usual;
+    if (answer.status < 400) return usual;
+    // Only the Hub knows which files there are: the 404 of a proxy, or of the server with the bytes, must never be taken
+    // for a missing chunk of an array.
+    const bool is_of_hub = location_.has(answer.url);
+    if (usual.code == ErrorCode::kNotFound && usual.next == Verdict::Next::kFail &&
+        !(is_of_hub && answer.header("x-error-code") == "EntryNotFound")) {
+      usual.code = ErrorCode::kIo;
+      usual.message = fmt::format("the server does not find what the request is about (HTTP {})", answer.status);
+    }
+    if (!is_of_hub) return usual;
     const std::string_view code = answer.header("x-error-code");
     const auto refuse = [&](ErrorCode error, std::string_view what) {
       usual.next = Verdict::Next::kFail;
