@@ -51,10 +51,9 @@ bool CredentialCache::renew() {
   State& state = *state_;
   const MutexLock lock(state.mutex);
   if (state.held == nullptr || std::chrono::steady_clock::now() - state.fetched_at < kYoung) return true;
-  if (!state.is_fetching) {
-    state.held = nullptr;
-    start_fetch(state_);
-  }
+  // Requests wait for the new ones, also where their fetch has begun already.
+  state.held = nullptr;
+  if (!state.is_fetching) start_fetch(state_);
   return true;
 }
 
