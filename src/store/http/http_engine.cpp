@@ -194,6 +194,7 @@ void HttpEngine::begin_at_first_url(HttpRequest& request, Clock::time_point now)
   request.is_shortcut = known != nullptr;
   request.url = known != nullptr ? known->url : request.read.url;
   request.left_its_server = known != nullptr && known->left_its_server;
+  if (known != nullptr) request.from_inner = known->from_inner;
   request.redirects = 0;
 }
 
@@ -379,7 +380,7 @@ void HttpEngine::follow_redirect(HttpRequest& request, const HttpTransfer::Outco
     return finish(read, std::unexpected(read.error(target.error().code, std::move(target.error().message))));
   request.left_its_server = !target->same_server(read.url);
   if (outcome.redirect_lifetime)
-    redirects_.remember(read.url, {*target, request.left_its_server, now + *outcome.redirect_lifetime});
+    redirects_.remember(read.url, {*target, request.left_its_server, now + *outcome.redirect_lifetime, request.from_inner});
   else
     redirects_.forget(read.url);
   request.is_shortcut = false;
