@@ -380,7 +380,8 @@ void HttpEngine::follow_redirect(HttpRequest& request, const HttpTransfer::Outco
     return finish(read, std::unexpected(read.error(target.error().code, std::move(target.error().message))));
   request.left_its_server = !target->same_server(read.url);
   if (outcome.redirect_lifetime)
-    redirects_.remember(read.url, {*target, request.left_its_server, now + *outcome.redirect_lifetime, request.from_inner});
+    redirects_.remember(read.url, {*target, request.left_its_server, now + *outcome.redirect_lifetime,
+                                   request.from_inner});
   else
     redirects_.forget(read.url);
   request.is_shortcut = false;
