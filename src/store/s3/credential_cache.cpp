@@ -50,8 +50,9 @@ Result<std::shared_ptr<const S3Credentials>> CredentialCache::current() {
 bool CredentialCache::renew() {
   State& state = *state_;
   const MutexLock lock(state.mutex);
-  if (state.held == nullptr || std::chrono::steady_clock::now() - state.fetched_at < kYoung) return true;
-  // Requests wait for the new ones, also where their fetch has begun already.
+  if (state.held == nullptr) return true;
+  // Where new ones are on their way already, requests wait for them, however young these are.
+  if (!state.is_fetching && std::chrono::steady_clock::now() - state.fetched_at < kYoung) return true;
   state.held = nullptr;
   if (!state.is_fetching) start_fetch(state_);
   return true;
