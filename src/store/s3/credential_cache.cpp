@@ -27,34 +27,34 @@ CredentialCache::~CredentialCache() {
 }  // otherwise it is joined here, without the lock
 
 Result<std::shared_ptr<const S3Credentials>> CredentialCache::current() {
-  State& state = *state_;
-  const MutexLock lock(state.mutex);
+  const std::shared_ptr<State>& state = state_;
+  const MutexLock lock(state->mutex);
   const Time now = std::chrono::steady_clock::now();
-  if (state.held != nullptr) {
-    if (!state.held->expires) return state.held;
-    const auto left = *state.held->expires - std::chrono::system_clock::now();
+  if (state->held != nullptr) {
+    if (!state->held->expires) return state->held;
+    const auto left = *state->held->expires - std::chrono::system_clock::now();
     // A quarter of the life before its end, so that a short life is not all refreshing.
-    const auto life = left + (now - state.fetched_at);
+    const auto life = left + (now - state->fetched_at);
     const auto ahead = std::min<std::chrono::nanoseconds>(kAheadAtMost, life / 4);
-    if (left < ahead && !state.is_fetching && now - state.tried_at > kRetryPause) start_fetch(state_);
-    if (left > std::min<std::chrono::nanoseconds>(kLastMoment, life / 8)) return state.held;
-    if (left > seconds(0) && state.is_fetching) return state.held;
+    if (left < ahead && !state->is_fetching && now - state->tried_at > kRetryPause) start_fetch(state);
+    if (left > std::min<std::chrono::nanoseconds>(kLastMoment, life / 8)) return state->held;
+    if (left > seconds(0) && state->is_fetching) return state->held;
   }
-  if (state.is_fetching) return std::unexpected(is_fetching_error());
-  if (state.error && now - state.tried_at < (state.error->retryable ? kRetryPause : kErrorStays))
-    return std::unexpected(*state.error);
-  start_fetch(state_);
+  if (state->is_fetching) return std::unexpected(is_fetching_error());
+  if (state->error && now - state->tried_at < (state->error->retryable ? kRetryPause : kErrorStays))
+    return std::unexpected(*state->error);
+  start_fetch(state);
   return std::unexpected(is_fetching_error());
 }
 
 bool CredentialCache::renew() {
-  State& state = *state_;
-  const MutexLock lock(state.mutex);
-  if (state.held == nullptr) return true;
+  const std::shared_ptr<State>& state = state_;
+  const MutexLock lock(state->mutex);
+  if (state->held == nullptr) return true;
   // Where new ones are on their way already, requests wait for them, however young these are.
-  if (!state.is_fetching && std::chrono::steady_clock::now() - state.fetched_at < kYoung) return true;
-  state.held = nullptr;
-  if (!state.is_fetching) start_fetch(state_);
+  if (!state->is_fetching && std::chrono::steady_clock::now() - state->fetched_at < kYoung) return true;
+  state->held = nullptr;
+  if (!state->is_fetching) start_fetch(state);
   return true;
 }
 
