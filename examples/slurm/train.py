@@ -14,6 +14,7 @@ import torch.distributed as dist
 import penstock as ps
 
 SIZE = 32
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def join_group():
@@ -21,12 +22,12 @@ def join_group():
     rank, ranks = int(os.environ.get("SLURM_PROCID", 0)), int(os.environ.get("SLURM_STEP_NUM_TASKS", 1))
     os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
     os.environ.setdefault("MASTER_PORT", "29500")
-    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo", rank=rank, world_size=ranks)
+    dist.init_process_group("nccl" if DEVICE == "cuda" else "gloo", rank=rank, world_size=ranks)
     return rank, ranks
 
 
 def average(value):
-    total = torch.tensor([float(value)])
+    total = torch.tensor([float(value)], device=DEVICE)
     dist.all_reduce(total)
     return total.item() / dist.get_world_size()
 
@@ -46,11 +47,12 @@ def main():
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.AvgPool2d(4), torch.nn.Flatten(),
                                 torch.nn.Linear(3 * (SIZE // 4) ** 2, classes))
-    model = torch.nn.parallel.DistributedDataParallel(model)
+    model = torch.nn.parallel.DistributedDataParallel(model.to(DEVICE))
     optimizer = torch.optim.Adam(model.parameters(), 0.01)
     for epoch in range(given.epochs):
         began, seen, losses = time.monotonic(), 0, []
         for images, labels in loader:
+            images, labels = images.to(DEVICE), labels.to(DEVICE)
             loss = torch.nn.functional.cross_entropy(model(images), labels)
             optimizer.zero_grad()
             loss.backward()

@@ -4,8 +4,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <tuple>
 
 #include "bind.h"
@@ -17,13 +20,34 @@ using namespace nb::literals;
 namespace penstock::python {
 namespace {
 
+// A thread that waits for Python's lock while Python ends is ended by it, without a return to C++. So no call begins once
+// Python ends, and Python waits a while for those that run.
+std::atomic<bool> is_python_ending{false};
+std::atomic<int> running_calls{0};
+constexpr std::chrono::seconds kLongestGoodbye{5};
+
+struct RunningCall {
+  RunningCall() { ++running_calls; }
+  RunningCall(const RunningCall&) = delete;
+  ~RunningCall() { --running_calls; }
+};
+
+void end_calls() {
+  is_python_ending = true;
+  const nb::gil_scoped_release unlocked;
+  const auto end = std::chrono::steady_clock::now() + kLongestGoodbye;
+  while (running_calls > 0 && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
 // A Python function that any thread may call and destroy.
 class CredentialFunction {
  public:
   explicit CredentialFunction(nb::object function) : function_(std::move(function)) {}
   CredentialFunction(const CredentialFunction&) = delete;
   ~CredentialFunction() {
-    if (!Py_IsInitialized()) {
+    const RunningCall call;
+    if (is_python_ending || !Py_IsInitialized()) {
       function_.release();
       return;
     }
@@ -33,7 +57,8 @@ class CredentialFunction {
 
   // The text of an exception may hold a secret, so only its type is told.
   Result<S3Credentials> operator()() const {
-    if (!Py_IsInitialized()) return fail(ErrorCode::kStopped, "Python has ended");
+    const RunningCall call;
+    if (is_python_ending || !Py_IsInitialized()) return fail(ErrorCode::kStopped, "Python has ended");
     const nb::gil_scoped_acquire gil;
     using Given = std::tuple<std::string, std::string, std::string, std::string, std::optional<double>>;
     try {
@@ -89,6 +114,7 @@ void bind_storage(nb::module_& m) {
            "credentials"_a.none())
       .def("enter", &StorageScope::enter)
       .def("exit", &StorageScope::exit);
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&end_calls));
 }
 
 }  // namespace penstock::python

@@ -10,6 +10,7 @@ import hmac
 import io
 import os
 import pathlib
+import socket
 import subprocess
 import tarfile
 import urllib.parse
@@ -18,9 +19,15 @@ import urllib.request
 import pytest
 
 import penstock as ps
+from programs import built_test
 
 HERE = pathlib.Path(__file__).parent
-PORT = "17481"
+
+
+def free_port() -> str:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return str(one.getsockname()[1])
 
 
 class Account:
@@ -59,11 +66,11 @@ class Account:
 @pytest.fixture(scope="module")
 def account(tmp_path_factory):
     folder = tmp_path_factory.mktemp("azurite")
-    started = subprocess.run([HERE / "azurite-up", folder, PORT], capture_output=True, text=True)
-    if started.returncode == 77:
-        pytest.skip(started.stderr.strip())
-    assert started.returncode == 0, started.stderr
     try:
+        started = subprocess.run([HERE / "azurite-up", folder, free_port()], capture_output=True, text=True)
+        if started.returncode == 77:
+            pytest.skip(started.stderr.strip())
+        assert started.returncode == 0, started.stderr
         account = Account(started.stdout.strip())
         account.request("PUT", "container", query="restype=container")
         yield account
@@ -116,11 +123,7 @@ def test_mistakes_are_one_line_without_a_secret(account, shards, monkeypatch):
 
 
 def test_the_store_writes_lists_and_reads(account):
-    programs = [pathlib.Path(os.environ.get("PENSTOCK_BUILD", "build/dev")) / "tests" / "unit_store"]
-    found = [program for program in programs if program.exists()]
-    if not found:
-        pytest.skip("the C++ tests are not built (PENSTOCK_BUILD names their folder)")
-    ran = subprocess.run([found[0], "--gtest_filter=Azurite*"], capture_output=True, text=True,
+    ran = subprocess.run([built_test("unit_store"), "--gtest_filter=Azurite*"], capture_output=True, text=True,
                          env=os.environ | {"PENSTOCK_TEST_AZURE": account.connection})
     assert ran.returncode == 0 and "[  PASSED  ] 1 test" in ran.stdout, ran.stdout
     assert len(account.request("GET", "container/written/b/ä.bin")) == (20 << 20) + 7

@@ -17,12 +17,12 @@ import pytest
 
 import penstock as ps
 from pictures import save_jpeg, smooth
+from programs import built_test
 
 boto3 = pytest.importorskip("boto3")
 from botocore.config import Config  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
 BUCKET = "penstock"
 ODD = ("plain", "a b+c", "100%41", "what?x=1#y", "ä€😀", "a&b=c;d,e:f@g!h$i'j(k)l*m", 'quote"s', "tilde~_-.",
        "back\\slash", "<xml>&amp;", "deep/er/x", "..hidden", "[x]{y}")
@@ -45,12 +45,14 @@ def free_port() -> int:
 def endpoint(tmp_path_factory):
     folder, port = tmp_path_factory.mktemp("ceph"), free_port()
     script = str(HERE / "ceph-up")
-    started = subprocess.run([script, str(folder), str(port)], capture_output=True, text=True, timeout=300)
-    if started.returncode == 77:
-        pytest.skip(started.stdout.strip())
-    assert started.returncode == 0, started.stdout
-    yield f"http://127.0.0.1:{port}"
-    subprocess.run([script, str(folder), "stop"], timeout=60, check=True)
+    try:
+        started = subprocess.run([script, str(folder), str(port)], capture_output=True, text=True)
+        if started.returncode == 77:
+            pytest.skip(started.stdout.strip())
+        assert started.returncode == 0, started.stdout + started.stderr
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        subprocess.run([script, str(folder), "stop"], capture_output=True)
 
 
 @pytest.fixture(scope="session")
@@ -72,13 +74,6 @@ def access(endpoint, monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testsecret")
     monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
-
-
-def built(name: str) -> str:
-    programs = sorted(ROOT.glob(f"build/*/tests/{name}"), key=lambda program: program.stat().st_mtime)
-    if programs:
-        return str(programs[-1])
-    pytest.skip(f"the test program {name} is not built")
 
 
 def plain(value) -> object:
@@ -104,7 +99,7 @@ def upload(bucket, folder: pathlib.Path, prefix: str) -> None:
 
 def test_the_store_does_what_every_store_must(endpoint, bucket):
     """The conformance suite writes, lists and reads on the gateway."""
-    done = subprocess.run([built("conformance"), "--gtest_filter=*AnyStore*/S3Gateway", "--gtest_brief=1"],
+    done = subprocess.run([built_test("conformance"), "--gtest_filter=*AnyStore*/S3Gateway", "--gtest_brief=1"],
                           env={**os.environ, "PENSTOCK_TEST_S3": f"{endpoint}/{BUCKET}"}, capture_output=True, text=True,
                           timeout=120)
     assert done.returncode == 0, done.stdout[-3000:]
@@ -113,7 +108,7 @@ def test_the_store_does_what_every_store_must(endpoint, bucket):
 
 def test_large_objects_arrive_in_parts_as_they_were_written(endpoint, bucket):
     """boto3 reads what the store wrote in parts, and nothing is left of an upload that was abandoned."""
-    done = subprocess.run([built("conformance"), "--gtest_filter=S3Gateway.*", "--gtest_brief=1"],
+    done = subprocess.run([built_test("conformance"), "--gtest_filter=S3Gateway.*", "--gtest_brief=1"],
                           env={**os.environ, "PENSTOCK_TEST_S3": f"{endpoint}/{BUCKET}"}, capture_output=True, text=True,
                           timeout=120)
     assert done.returncode == 0, done.stdout[-3000:]

@@ -95,7 +95,7 @@ constexpr std::array<std::string_view, 8> kFastHashes = {"xxh3_64", "xxh3_128", 
 
 }  // namespace
 
-std::unique_ptr<ShardHash> make_shard_hash(std::string_view algorithm) {
+std::unique_ptr<ShardHash> make_shard_hash([[maybe_unused]] std::string_view algorithm) {
 #ifdef PENSTOCK_WITH_XXHASH
   if (algorithm == "xxh32") return std::make_unique<Xxh32>();
   if (algorithm == "xxh64") return std::make_unique<Xxh64>();

@@ -1,11 +1,15 @@
 #include "store/azure/azure_writer.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <stop_token>
 
 #include "base/guarded.h"
+#include "base/random.h"
 #include "penstock/interruption.h"
 #include "store/azure/azure_answers.h"
 #include "store/s3/digest.h"
@@ -57,6 +61,16 @@ class BlockUploads {
   std::size_t in_flight_ PENSTOCK_GUARDED_BY(mutex_) = 0;
   std::optional<Error> error_ PENSTOCK_GUARDED_BY(mutex_);
 };
+
+// Blocks belong to a blob and not to an upload, so two writers of one blob may not give them the same names. All names
+// must have one length.
+std::string name_of_upload() {
+  static std::atomic<std::uint64_t> uploads{0};
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  Draws draws(static_cast<std::uint64_t>(now), static_cast<std::uint64_t>(::getpid()), ++uploads);
+  const std::uint64_t high = draws.next_u32();
+  return fmt::format("{:016x}", high << 32 | draws.next_u32());
+}
 
 class AzureWriter final : public ObjectWriter {
  public:
@@ -131,7 +145,7 @@ class AzureWriter final : public ObjectWriter {
       return fail(ErrorCode::kTooLarge, fmt::format("a blob has at most {} blocks of {} bytes", kMaxBlocks, kBlockBytes),
                   {key_, -1, -1, -1});
     PENSTOCK_CHECK(uploads_->wait_for_fewer_than(kMaxBlocksInFlight, key_));
-    const std::string id = base64(text_as_bytes(fmt::format("{:08}", ids_.size())));
+    const std::string id = base64(text_as_bytes(fmt::format("{}{:08}", upload_, ids_.size())));
     const auto body = std::make_shared<BlockBuffer>(std::move(buffer_));
     buffer_ = {};
     auto exchange = put("comp=block&blockid=" + uri_encoded(id, false), *body);
@@ -148,6 +162,7 @@ class AzureWriter final : public ObjectWriter {
   const std::shared_ptr<const HttpStore> http_;
   const AzureLocation location_;
   const std::shared_ptr<BlockUploads> uploads_ = std::make_shared<BlockUploads>();
+  const std::string upload_ = name_of_upload();
   std::stop_source stop_;
   BlockBuffer buffer_;
   std::vector<std::string> ids_;  // of the blocks that were sent

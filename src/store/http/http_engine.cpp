@@ -194,6 +194,7 @@ void HttpEngine::begin_at_first_url(HttpRequest& request, Clock::time_point now)
   request.is_shortcut = known != nullptr;
   request.url = known != nullptr ? known->url : request.read.url;
   request.left_its_server = known != nullptr && known->left_its_server;
+  if (known != nullptr) request.from_inner = known->from_inner;
   request.redirects = 0;
 }
 
@@ -285,8 +286,15 @@ void HttpEngine::settle_pieces(HttpRead& read, Clock::time_point now) {
 void HttpEngine::end_twins(HttpRequest& request, const HttpTransfer* keep, Clock::time_point now) {
   for (HttpTransfer* other : {request.on_wire[0], request.on_wire[1]})
     if (other != nullptr && other != keep) take_off_wire(*other, now, RequestWindow::Outcome::kFailed);
-  if (request.is_waiting) std::erase(ready_, &request);
+  leave_queues(request);
+}
+
+// A request waits in `ready_` or, until it is sent again or can be signed, in `waiting_`.
+void HttpEngine::leave_queues(HttpRequest& request) {
+  if (!request.is_waiting) return;
   request.is_waiting = false;
+  std::erase(ready_, &request);
+  std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.request == &request; });
 }
 
 void HttpEngine::collect_ended(Clock::time_point now) {
@@ -372,7 +380,8 @@ void HttpEngine::follow_redirect(HttpRequest& request, const HttpTransfer::Outco
     return finish(read, std::unexpected(read.error(target.error().code, std::move(target.error().message))));
   request.left_its_server = !target->same_server(read.url);
   if (outcome.redirect_lifetime)
-    redirects_.remember(read.url, {*target, request.left_its_server, now + *outcome.redirect_lifetime});
+    redirects_.remember(read.url, {*target, request.left_its_server, now + *outcome.redirect_lifetime,
+                                   request.from_inner});
   else
     redirects_.forget(read.url);
   request.is_shortcut = false;
@@ -409,9 +418,7 @@ void HttpEngine::finish(HttpRead& read, Result<ObjectBytes> result) {
   for (const auto& request : read.requests) {
     for (HttpTransfer* transfer : {request->on_wire[0], request->on_wire[1]})
       if (transfer != nullptr) take_off_wire(*transfer, now, RequestWindow::Outcome::kFailed);
-    if (!request->is_waiting) continue;
-    std::erase(ready_, request.get());
-    std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.request == request.get(); });
+    leave_queues(*request);
   }
   read.on_stop.reset();
   call_done(read, std::move(result));

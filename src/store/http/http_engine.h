@@ -79,6 +79,7 @@ class HttpEngine {
   int milliseconds_to_wait(Clock::time_point now) const;
 
   void make_ready(HttpRequest& request);
+  void leave_queues(HttpRequest& request);
   void take_off_wire(HttpTransfer& transfer, Clock::time_point now, RequestWindow::Outcome outcome);
   void finish_request(HttpRequest& request);
   void finish(HttpRead& read, Result<ObjectBytes> result);

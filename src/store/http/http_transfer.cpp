@@ -108,7 +108,10 @@ bool HttpTransfer::begin(HttpRequest& request, const std::vector<HttpHeader>& si
   if (const char* bundle = certificates_in_environment()) set(CURLOPT_CAINFO, bundle);
   add_header("Accept-Encoding: identity");
   const bool is_meant = options_.server.empty() || request.url.server() == options_.server;
-  if (is_meant && !request.left_its_server)
+  // The signature covers headers, so it and they go to the same servers.
+  const bool is_trusted =
+      !request.left_its_server || (options_.signer != nullptr && options_.signer->may_sign_for(request.url));
+  if (is_meant && is_trusted)
     for (const std::string& line : options_.headers) add_header(line.c_str());
   const auto add = [&](const HttpHeader& header) {
     // curl wants a semicolon for a header without a value.
@@ -118,7 +121,7 @@ bool HttpTransfer::begin(HttpRequest& request, const std::vector<HttpHeader>& si
   if (options_.reads_credentials) set(CURLOPT_NOPROXY, "*");
   if (request.read.is_exchange()) {
     const HttpExchange& exchange = request.read.exchange;
-    if (!request.left_its_server || (options_.signer != nullptr && options_.signer->may_sign_for(request.url)))
+    if (is_trusted)
       for (const HttpHeader& header : exchange.headers) add(header);
     const bool has_body = exchange.method == "PUT" || exchange.method == "POST";
     if (exchange.method == "HEAD") set(CURLOPT_NOBODY, 1L);

@@ -35,6 +35,7 @@ class RedirectMemory {
     HttpUrl url;
     bool left_its_server = false;
     Clock::time_point expires;
+    bool from_inner = false;  // the server that redirected is within the inner network
   };
 
   void remember(const HttpUrl& from, Target target);

@@ -58,7 +58,16 @@ class HubJudge final : public AnswerJudge {
   explicit HubJudge(HubLocation location) : location_(std::move(location)) {}
 
   Verdict judge(const ServiceAnswer& answer, Verdict usual) override {
-    if (!location_.has(answer.url) || answer.status < 400) return usual;
+    if (answer.status < 400) return usual;
+    // Only the Hub knows which files there are: the 404 of a proxy, or of the server with the bytes, must never be taken
+    // for a missing chunk of an array.
+    const bool is_of_hub = location_.has(answer.url);
+    if (usual.code == ErrorCode::kNotFound && usual.next == Verdict::Next::kFail &&
+        !(is_of_hub && answer.header("x-error-code") == "EntryNotFound")) {
+      usual.code = ErrorCode::kIo;
+      usual.message = fmt::format("the server does not find what the request is about (HTTP {})", answer.status);
+    }
+    if (!is_of_hub) return usual;
     const std::string_view code = answer.header("x-error-code");
     const auto refuse = [&](ErrorCode error, std::string_view what) {
       usual.next = Verdict::Next::kFail;
@@ -198,20 +207,19 @@ class HubStore final : public Store {
     }
     auto request = of_commit(wanted);
     if (!request) return std::unexpected(std::move(request).error());
-    auto answer = http_->read(*request, allocate);
-    if (answer) answer->version = *version;
-    return answer;
+    return as_version(*version, wanted.key, http_->read(*request, allocate));
   }
 
   // Must not wait, so a file that was neither listed nor looked up is read at the revision as it is named, with the
-  // version that the server of the bytes tells.
+  // version that is wanted, or else the one that the server of the bytes tells.
   void start_read(ObjectRead wanted, Allocate allocate, std::stop_token stop, Done done) const override {
     auto request = of_commit(wanted);
     if (!request) return done(std::unexpected(std::move(request).error()));
+    const auto known = known_version(wanted.key);
     http_->start_read(*std::move(request), std::move(allocate), std::move(stop),
-                      [known = known_version(wanted.key), done = std::move(done)](Result<ObjectBytes> answer) {
-                        if (answer && known) answer->version = *known;
-                        done(std::move(answer));
+                      [version = known ? known : wanted.version, key = wanted.key,
+                       done = std::move(done)](Result<ObjectBytes> answer) {
+                        done(version ? as_version(*version, key, std::move(answer)) : std::move(answer));
                       });
   }
 
@@ -228,6 +236,17 @@ class HubStore final : public Store {
       return fail(ErrorCode::kChanged, "the file changed since it was indexed", {wanted.key, -1, -1, -1});
     wanted.version.reset();
     return wanted;
+  }
+  // The servers with the bytes have ETags of their own, so the size alone can be compared with the repository.
+  static Result<ObjectBytes> as_version(const ObjectVersion& version, const std::string& key,
+                                        Result<ObjectBytes> answer) {
+    if (!answer) return answer;
+    if (answer->version.size != version.size)
+      return fail(ErrorCode::kChanged,
+                  fmt::format("the server has {} bytes of it, the repository {}", answer->version.size, version.size),
+                  {key, -1, -1, -1});
+    answer->version = version;
+    return answer;
   }
   Result<HttpAnswer> ask(const std::string& key, std::string url, std::string_view body) const {
     HttpExchange exchange;

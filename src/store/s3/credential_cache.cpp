@@ -27,34 +27,34 @@ CredentialCache::~CredentialCache() {
 }  // otherwise it is joined here, without the lock
 
 Result<std::shared_ptr<const S3Credentials>> CredentialCache::current() {
-  State& state = *state_;
-  const MutexLock lock(state.mutex);
+  const std::shared_ptr<State>& state = state_;
+  const MutexLock lock(state->mutex);
   const Time now = std::chrono::steady_clock::now();
-  if (state.held != nullptr) {
-    if (!state.held->expires) return state.held;
-    const auto left = *state.held->expires - std::chrono::system_clock::now();
+  if (state->held != nullptr) {
+    if (!state->held->expires) return state->held;
+    const auto left = *state->held->expires - std::chrono::system_clock::now();
     // A quarter of the life before its end, so that a short life is not all refreshing.
-    const auto life = left + (now - state.fetched_at);
+    const auto life = left + (now - state->fetched_at);
     const auto ahead = std::min<std::chrono::nanoseconds>(kAheadAtMost, life / 4);
-    if (left < ahead && !state.is_fetching && now - state.tried_at > kRetryPause) state.start_fetch();
-    if (left > std::min<std::chrono::nanoseconds>(kLastMoment, life / 8)) return state.held;
-    if (left > seconds(0) && state.is_fetching) return state.held;
+    if (left < ahead && !state->is_fetching && now - state->tried_at > kRetryPause) start_fetch(state);
+    if (left > std::min<std::chrono::nanoseconds>(kLastMoment, life / 8)) return state->held;
+    if (left > seconds(0) && state->is_fetching) return state->held;
   }
-  if (state.is_fetching) return std::unexpected(is_fetching_error());
-  if (state.error && now - state.tried_at < (state.error->retryable ? kRetryPause : kErrorStays))
-    return std::unexpected(*state.error);
-  state.start_fetch();
+  if (state->is_fetching) return std::unexpected(is_fetching_error());
+  if (state->error && now - state->tried_at < (state->error->retryable ? kRetryPause : kErrorStays))
+    return std::unexpected(*state->error);
+  start_fetch(state);
   return std::unexpected(is_fetching_error());
 }
 
 bool CredentialCache::renew() {
-  State& state = *state_;
-  const MutexLock lock(state.mutex);
-  if (state.held == nullptr || std::chrono::steady_clock::now() - state.fetched_at < kYoung) return true;
-  if (!state.is_fetching) {
-    state.held = nullptr;
-    state.start_fetch();
-  }
+  const std::shared_ptr<State>& state = state_;
+  const MutexLock lock(state->mutex);
+  if (state->held == nullptr) return true;
+  // Where new ones are on their way already, requests wait for them, however young these are.
+  if (!state->is_fetching && std::chrono::steady_clock::now() - state->fetched_at < kYoung) return true;
+  state->held = nullptr;
+  if (!state->is_fetching) start_fetch(state);
   return true;
 }
 
@@ -63,32 +63,32 @@ std::uint64_t CredentialCache::fetches() const {
   return state_->fetches;
 }
 
-void CredentialCache::State::start_fetch() {
-  is_fetching = true;
-  tried_at = std::chrono::steady_clock::now();
-  ++fetches;
+void CredentialCache::start_fetch(const std::shared_ptr<State>& state) {
+  state->is_fetching = true;
+  state->tried_at = std::chrono::steady_clock::now();
+  ++state->fetches;
   // The thread before has nothing left to do but to end.
-  thread = std::jthread([state = shared_from_this()](std::stop_token stop) { state->run(std::move(stop)); });
+  state->thread = std::jthread([state](std::stop_token stop) { run(*state, std::move(stop)); });
 }
 
-void CredentialCache::State::run(std::stop_token stop) {
+void CredentialCache::run(State& state, std::stop_token stop) {
   auto fetched = [&]() -> Result<S3Credentials> {
     try {
-      return fetch(std::move(stop));
+      return state.fetch(std::move(stop));
     } catch (...) {
       return fail(ErrorCode::kNoMemory, "no memory for credentials");
     }
   }();
-  const MutexLock lock(mutex);
-  is_fetching = false;
-  tried_at = std::chrono::steady_clock::now();
+  const MutexLock lock(state.mutex);
+  state.is_fetching = false;
+  state.tried_at = std::chrono::steady_clock::now();
   if (!fetched) {
-    error = std::move(fetched).error();
+    state.error = std::move(fetched).error();
     return;
   }
-  error.reset();
-  held = std::make_shared<const S3Credentials>(*std::move(fetched));
-  fetched_at = tried_at;
+  state.error.reset();
+  state.held = std::make_shared<const S3Credentials>(*std::move(fetched));
+  state.fetched_at = state.tried_at;
 }
 
 }  // namespace penstock

@@ -43,10 +43,8 @@ class CredentialCache {
   using Time = std::chrono::steady_clock::time_point;
 
   // The thread of a fetch keeps it alive.
-  struct State : std::enable_shared_from_this<State> {
+  struct State {
     explicit State(Fetch fetch_) : fetch(std::move(fetch_)) {}
-    void start_fetch() PENSTOCK_REQUIRES(mutex);
-    void run(std::stop_token stop) PENSTOCK_EXCLUDES(mutex);
 
     const Fetch fetch;
     Mutex mutex;
@@ -57,6 +55,9 @@ class CredentialCache {
     std::uint64_t fetches PENSTOCK_GUARDED_BY(mutex) = 0;
     std::jthread thread PENSTOCK_GUARDED_BY(mutex);
   };
+
+  static void start_fetch(const std::shared_ptr<State>& state) PENSTOCK_REQUIRES(state->mutex);
+  static void run(State& state, std::stop_token stop) PENSTOCK_EXCLUDES(state.mutex);
 
   const std::shared_ptr<State> state_;
   const End end_;

@@ -58,9 +58,9 @@ Result<HttpAnswer> ask(const HttpExchange& exchange, std::chrono::milliseconds c
   options.retry.give_up_after = std::chrono::milliseconds(10'000);
   options.retry.max_tries = 4;
   options.retry.max_odd_answers = 2;
+  std::promise<Result<HttpAnswer>> answered;  // outlives the store, whose thread may still be within set_value()
   const auto store = make_http_store(std::move(options));
   if (!store) return std::unexpected(store.error());
-  std::promise<Result<HttpAnswer>> answered;
   (*store)->start_exchange(exchange, std::move(stop),
                            [&](Result<HttpAnswer> answer) { answered.set_value(std::move(answer)); });
   return answered.get_future().get();
@@ -83,8 +83,11 @@ HttpExchange get(std::string url) {
 
 // Plain HTTP is for this machine and its links alone, because the answer is a secret.
 bool is_near(const HttpUrl& url) {
+  // A name may begin with "127." and be anywhere.
+  const bool is_loopback = url.host.starts_with("127.") && network_of_host(url.host) == Network::kInner &&
+                           url.host.find_first_not_of("0123456789.") == std::string::npos;
   return url.scheme == "https" || network_of_host(url.host) == Network::kCredentials || url.host == "localhost" ||
-         url.host == "[::1]" || url.host.starts_with("127.");
+         url.host == "[::1]" || is_loopback;
 }
 
 class ChildProgram {
@@ -99,10 +102,18 @@ class ChildProgram {
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     std::string shell = "/bin/sh", option = "-c", text = command;
     std::array<char*, 4> arguments = {shell.data(), option.data(), text.data(), nullptr};
-    // A group of its own, so that what the shell starts ends with it.
+    // A group of its own, so that what the shell starts ends with it. This thread blocks all signals, as the one of the
+    // engine that started it does, and Python ignores SIGPIPE; programs expect neither.
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    sigset_t none, usual;
+    sigemptyset(&none);
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGPIPE);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     if (posix_spawn(&pid_, shell.c_str(), &actions, &attributes, arguments.data(), environ) != 0) pid_ = -1;
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
@@ -137,10 +148,11 @@ class ChildProgram {
   // The status that waitpid() tells; -1 if it cannot.
   int wait() {
     int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0)
-      if (errno != EINTR) status = -1, errno = EINTR, pid_ = -1;
+    pid_t ended = -1;
+    while ((ended = ::waitpid(pid_, &status, 0)) < 0 && errno == EINTR) {
+    }
     pid_ = -1;
-    return status;
+    return ended < 0 ? -1 : status;
   }
 
  private:

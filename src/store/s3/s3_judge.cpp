@@ -66,12 +66,19 @@ std::string shown_code(std::string code) {
   return code;
 }
 
+// Servers send blanks, for minutes, while they join the parts of an upload, and only then whether it worked.
+bool is_error_document(std::string_view body) {
+  XmlReader reader(body);
+  const auto root = reader.next();
+  return root && root->kind == XmlReader::Kind::kOpen && root->name == "Error";
+}
+
 }  // namespace
 
 Verdict S3Judge::judge(const ServiceAnswer& answer, Verdict usual) {
   const bool is_error = answer.status >= 300;
   // An answer of success is an error if its document is one.
-  if (!is_error && answer.body.substr(0, 256).find("<Error>") == std::string_view::npos) return usual;
+  if (!is_error && !is_error_document(answer.body)) return usual;
   const std::string code = shown_code(xml_text_at(answer.body, "Error/Code"));
   std::string region(answer.header("x-amz-bucket-region"));
   if (region.empty()) region = xml_text_at(answer.body, "Error/Region");

@@ -223,10 +223,11 @@ class S3Writer final : public ObjectWriter {
     exchange->headers.push_back({"Content-Type", "application/xml"});
     exchange->patience = kCompletePatience;
     const auto answer = http_->exchange(*exchange);
-    if (answer) return {};
+    if (answer && !xml_text_at(answer->body, "CompleteMultipartUploadResult/ETag").empty()) return {};
     // The answer to an earlier try may have been lost, and the upload is gone because it was completed.
-    const bool may_be_complete = answer.error().code == ErrorCode::kNotFound || answer.error().retryable;
+    const bool may_be_complete = answer || answer.error().code == ErrorCode::kNotFound || answer.error().retryable;
     if (may_be_complete && is_there(etag_of_parts(parts))) return {};
+    if (answer) return fail(ErrorCode::kIo, "the server did not say that the upload is complete", {key_, -1, -1, -1});
     Error error = answer.error();
     // A missing upload is not a missing object.
     if (error.code == ErrorCode::kNotFound) error.code = ErrorCode::kIo;

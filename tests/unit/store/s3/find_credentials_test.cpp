@@ -250,7 +250,7 @@ TEST(CredentialCache, refreshes_in_the_background_before_the_end) {
   std::atomic<int> fetches{0};
   CredentialCache cache([&](const std::stop_token&) -> Result<S3Credentials> {
     return S3Credentials{"id-" + std::to_string(fetches++), "secret", "", "",
-                         std::chrono::system_clock::now() + std::chrono::seconds(3)};
+                         std::chrono::system_clock::now() + std::chrono::seconds(6)};
   });
   EXPECT_EQ(wait_for(cache), "id-0");
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);

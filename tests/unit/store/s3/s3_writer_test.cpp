@@ -112,6 +112,24 @@ TEST_F(S3Writers, an_upload_whose_answer_was_lost_is_found_by_its_etag) {
   EXPECT_EQ(server_.requests_of("HEAD"), 1);
 }
 
+TEST_F(S3Writers, an_end_that_fails_after_many_blanks_is_no_success) {
+  std::atomic<int> ends{0};
+  server_.before = [&](const HttpCall& call, HttpConnection& client) {
+    if (call.method != "POST" || call.path.find("uploadId") == std::string::npos || ++ends > 2) return false;
+    const std::string rest = ends == 1 ? "<Error><Code>InternalError</Code></Error>" : "<html>login</html>";
+    client.answer_status("200 OK", {}, "<?xml version=\"1.0\"?>" + std::string(2000, '\n') + rest);
+    return true;
+  };
+  const auto written = write(counted_text(kPart + 1));
+  ASSERT_FALSE(written) << "the second answer says nothing of an upload";
+  EXPECT_EQ(written.error().code, ErrorCode::kIo) << written.error().describe();
+  EXPECT_EQ(ends, 2) << "the first is tried again";
+  EXPECT_EQ(server_.get("bucket/x"), "(none)");
+  const std::string text = counted_text(kPart + 1);
+  ASSERT_TRUE(write(text));
+  EXPECT_TRUE(server_.get("bucket/x") == text);
+}
+
 TEST_F(S3Writers, an_upload_that_vanished_is_an_error_although_there_is_another_object) {
   server_.put("bucket/x", "old");
   server_.before = [&](const HttpCall& call, HttpConnection& client) {
