@@ -8,8 +8,9 @@
 
 #include "base/text/nearest_name.h"
 #include "decode/npy.h"
-#include "pack/sample_values.h"
 #include "pack/formats/tar_names.h"
+#include "pack/sample_values.h"
+#include "pack/source_identity.h"
 #include "pack/transform_text.h"
 #include "plan/field_plan.h"
 #include "source/array_layout.h"
@@ -233,7 +234,9 @@ Result<PackedFields> plan_packed_fields(const SourcePtr& source, const PackOptio
   fields.made.layout = BatchLayout::kNhwc;
   PackDescription& description = fields.description;
   description.format = name_of(options.format);
-  description.source_fingerprint = source->fingerprint();
+  const auto fingerprint = source_identity(*source);
+  if (!fingerprint) return std::unexpected(fingerprint.error());
+  description.source_fingerprint = *fingerprint;
   description.samples = source->size();
   description.options = std::move(*text);
   description.classes = source->classes();

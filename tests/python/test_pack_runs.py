@@ -77,6 +77,15 @@ def test_encode_means_all_images_on_the_command_line_too(tmp_path):
     assert b"a/1.jpg" in (tmp_path / "jpeg/shard-000000.tar").read_bytes()
 
 
+@pytest.mark.parametrize("format", ["tar", "npy", "zarr"])
+def test_other_data_of_the_same_names_and_sizes_are_not_taken_for_what_was_packed(format, tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((100, 8), np.float32))
+    ps.pack(tmp_path / "x.npy", tmp_path / "out", format)
+    np.save(tmp_path / "x.npy", np.ones((100, 8), np.float32))
+    with pytest.raises(ps.Error, match="another source|other data"):
+        ps.pack(tmp_path / "x.npy", tmp_path / "out", format)
+
+
 def test_missing_parts_are_named(images, tmp_path):
     ps.pack(images, tmp_path / "out", shard_size="10KiB", part=(0, 2))
     with pytest.raises(ps.NotFoundError, match=r"these are missing: \d"):

@@ -8,6 +8,7 @@
 #include "base/machine.h"
 #include "base/memory/ledger.h"
 #include "base/stats.h"
+#include "pack/source_identity.h"
 #include "pack/transform_text.h"
 #include "pack/zarr/group_pack.h"
 #include "pack/zarr/hierarchy.h"
@@ -40,7 +41,9 @@ Status check_options(const SourcePtr& source, const ZarrPackOptions& options) {
 
 // Fails for transforms that draw at random.
 Result<std::string> describe_source(const Source& source, const ZarrPackOptions& options) {
-  std::string text = fmt::format("{:016x}", source.fingerprint());
+  const auto fingerprint = source_identity(source);
+  if (!fingerprint) return std::unexpected(fingerprint.error());
+  std::string text = fmt::format("{:016x}", *fingerprint);
   for (const FieldTransform& transform : options.transforms) {
     text += fmt::format(" {}:", transform.field);
     for (const Transform& step : transform.steps) {
