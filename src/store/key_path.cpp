@@ -11,7 +11,10 @@ bool is_absolute_key(std::string_view key) { return key.starts_with('/') || is_u
 
 std::string absolute_key(const std::string& key) {
   if (is_url(key)) return key;
-  std::string text = std::filesystem::absolute(key).lexically_normal().string();
+  std::error_code error;  // an empty key names nothing, so it stays as it is
+  const std::filesystem::path path = std::filesystem::absolute(key, error);
+  if (error) return key;
+  std::string text = path.lexically_normal().string();
   while (text.size() > 1 && text.ends_with('/')) text.pop_back();
   return text;
 }

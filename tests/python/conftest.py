@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import signal
+import sys
 import tempfile
 
 import numpy as np
@@ -34,8 +35,9 @@ def pytest_unconfigure():
 
 @pytest.fixture(autouse=True)
 def own_surroundings(tmp_path_factory, monkeypatch):
-    """Each test keeps its indexes to itself and runs as one process of one."""
+    """Each test keeps its indexes to itself, runs as one process of one and finds the command of its interpreter."""
     monkeypatch.setenv("PENSTOCK_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+    monkeypatch.setenv("PATH", os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"])  # has `penstock`
     monkeypatch.delenv("PENSTOCK_THREADS", raising=False)
     for name in RANK_VARIABLES:
         monkeypatch.delenv(name, raising=False)

@@ -7,7 +7,7 @@ import pytest
 
 import penstock as ps
 
-NOT_CALLED = (BaseException, dict, ps.Source, ps.Statistics, ps.FieldStatistics, ps.PackReport)  # by users
+NOT_CALLED = (BaseException, dict, ps.Source, ps.Statistics, ps.FieldStatistics, ps.PackReport, ps.StageReport)  # by users
 
 
 def public_calls():

@@ -79,6 +79,7 @@ def test_sources_of_files(classes, numbers, tmp_path):
     assert sweep(ps.statistics, {"source": numbers}) > 60
     assert sweep(ps.pack, {"source": numbers, "destination": tmp_path / "packed"}, skip=("destination",)) > 60
     assert sweep(ps.finish_pack, {"destination": tmp_path / "nothing"}) > 20
+    assert sweep(ps.stage, {"source": tmp_path / "shards", "folder": tmp_path / "staged"}, skip=("folder",)) > 40
     for value in WRONG:
         complaint(ps.Manifest, tmp_path / "table.jsonl", image=value)
 

@@ -37,7 +37,7 @@ std::optional<std::pair<std::string_view, std::string_view>> split_for_header(st
 
 TarHeader header_of(std::string_view prefix, std::string_view name, std::uint64_t size, char type) {
   TarHeader header{};
-  std::memcpy(header.data(), name.data(), name.size());
+  std::ranges::copy(name, header.begin());
   put_octal(header, 100, 7, 0644);
   put_octal(header, 108, 7, 0);
   put_octal(header, 116, 7, 0);
@@ -47,7 +47,7 @@ TarHeader header_of(std::string_view prefix, std::string_view name, std::uint64_
   header[156] = type;
   std::memcpy(header.data() + 257, "ustar", 6);
   std::memcpy(header.data() + 263, "00", 2);
-  std::memcpy(header.data() + 345, prefix.data(), prefix.size());
+  std::ranges::copy(prefix, header.begin() + 345);
   std::uint64_t sum = 0;
   for (const char c : header) sum += static_cast<unsigned char>(c);
   put_octal(header, 148, 6, sum);

@@ -8,6 +8,7 @@
 #include "base/machine.h"
 #include "base/memory/ledger.h"
 #include "base/stats.h"
+#include "pack/pack_folder.h"
 #include "pack/source_identity.h"
 #include "pack/transform_text.h"
 #include "pack/zarr/group_pack.h"
@@ -55,20 +56,6 @@ Result<std::string> describe_source(const Source& source, const ZarrPackOptions&
   return text;
 }
 
-// The store of a destination, and its key there.
-struct Destination {
-  std::shared_ptr<const Store> store;
-  std::string root;
-
-  static Result<Destination> open(const std::string& uri, const std::vector<std::string>& headers) {
-    auto store = make_store_for(uri, headers);
-    if (!store) return std::unexpected(std::move(store).error());
-    std::string root = absolute_key(object_key(uri));
-    while (root.size() > 1 && root.ends_with('/')) root.pop_back();
-    return Destination{std::move(*store), std::move(root)};
-  }
-};
-
 void count_part(const PackPlan& plan, const Source& source, const ZarrPackOptions& options, ZarrPackReport& report) {
   for (const FieldGroup& group : plan.groups) {
     const auto length = static_cast<std::uint64_t>(group.shard_samples);
@@ -81,7 +68,7 @@ void count_part(const PackPlan& plan, const Source& source, const ZarrPackOption
 }
 
 // Looks at every shard of every part.
-Status check_all(const Destination& to, std::span<const PackedArray> arrays, const ZarrPackOptions& options,
+Status check_all(const PackFolder& to, std::span<const PackedArray> arrays, const ZarrPackOptions& options,
                  ZarrPackReport& report) {
   for (const PackedArray& array : arrays) {
     report.shards += array.shards();
@@ -90,7 +77,7 @@ Status check_all(const Destination& to, std::span<const PackedArray> arrays, con
     PENSTOCK_CHECK(run_tasks(
         report.threads, array.shards(),
         [&](unsigned, std::uint64_t shard) -> Status {
-          const auto size = check_shard(*to.store, array.shard_key(to.root, shard), array, shard, ShardDepth::kIndex);
+          const auto size = check_shard(*to.store, array.shard_key(to.key, shard), array, shard, ShardDepth::kIndex);
           if (size) {
             stored.fetch_add(*size);
             return {};
@@ -112,7 +99,7 @@ Result<ZarrPackReport> pack_zarr(const SourcePtr& source, const std::string& des
                                  const ZarrPackOptions& options) {
   const Clock::time_point began = Clock::now();
   PENSTOCK_CHECK(check_options(source, options));
-  const auto to = Destination::open(destination, options.headers);
+  const auto to = open_pack_folder(destination, options.headers, "zarr");
   if (!to) return std::unexpected(to.error());
   Ledger ledger(options.memory_bytes ? options.memory_bytes : default_memory_bytes(1));
   const auto plan = plan_pack(source, options, ledger);
@@ -122,7 +109,7 @@ Result<ZarrPackReport> pack_zarr(const SourcePtr& source, const std::string& des
   auto description = describe_source(*source, options);
   if (!description) return std::unexpected(std::move(description).error());
   const std::string record = describe_pack(*description, plan->arrays, *coordinates);
-  PENSTOCK_CHECK(claim_destination(*to->store, to->root, record, *coordinates));
+  PENSTOCK_CHECK(claim_destination(*to->store, to->key, record, *coordinates));
   ZarrPackReport report;
   report.arrays = plan->arrays.size();
   report.threads = options.threads ? options.threads : usable_cpus();
@@ -132,10 +119,10 @@ Result<ZarrPackReport> pack_zarr(const SourcePtr& source, const std::string& des
     return !options.progress || options.progress(done.load(), report.bytes);
   };
   for (const FieldGroup& group : plan->groups)
-    PENSTOCK_CHECK(pack_group({source, *to->store, to->root, options, *plan, group, ledger, go_on, done}, report));
+    PENSTOCK_CHECK(pack_group({source, *to->store, to->key, options, *plan, group, ledger, go_on, done}, report));
   if (options.parts == 1) {
-    PENSTOCK_CHECK(write_metadata(*to->store, to->root, record));
-    report.root_metadata = to->root + "/zarr.json";
+    PENSTOCK_CHECK(write_metadata(*to->store, to->key, record));
+    report.root_metadata = to->key + "/zarr.json";
   }
   report.seconds = seconds_between(began, Clock::now());
   report.peak_memory = ledger.peak();
@@ -143,28 +130,28 @@ Result<ZarrPackReport> pack_zarr(const SourcePtr& source, const std::string& des
 }
 
 Result<bool> is_zarr_pack(const std::string& destination, const std::vector<std::string>& headers) {
-  const auto to = Destination::open(destination, headers);
+  const auto to = open_pack_folder(destination, headers, "zarr");
   if (!to) return std::unexpected(to.error());
-  const auto record = read_record(*to->store, to->root);
+  const auto record = read_record(*to->store, to->key);
   if (!record && record.error().code != ErrorCode::kNotFound) return std::unexpected(record.error());
   return record.has_value();
 }
 
 Result<ZarrPackReport> finish_zarr(const std::string& destination, const ZarrPackOptions& options) {
   const Clock::time_point began = Clock::now();
-  const auto to = Destination::open(destination, options.headers);
+  const auto to = open_pack_folder(destination, options.headers, "zarr");
   if (!to) return std::unexpected(to.error());
-  const auto record = read_record(*to->store, to->root);
+  const auto record = read_record(*to->store, to->key);
   if (!record) return std::unexpected(record.error());
-  const auto arrays = arrays_of_record(*record, to->root);
+  const auto arrays = arrays_of_record(*record, to->key);
   if (!arrays) return std::unexpected(arrays.error());
   ZarrPackReport report;
   report.arrays = arrays->size();
   report.threads = options.threads ? options.threads : usable_cpus();
   for (const PackedArray& array : *arrays) report.samples = std::max(report.samples, array.samples);
   PENSTOCK_CHECK(check_all(*to, *arrays, options, report));
-  PENSTOCK_CHECK(write_metadata(*to->store, to->root, *record));
-  report.root_metadata = to->root + "/zarr.json";
+  PENSTOCK_CHECK(write_metadata(*to->store, to->key, *record));
+  report.root_metadata = to->key + "/zarr.json";
   report.seconds = seconds_between(began, Clock::now());
   return report;
 }
