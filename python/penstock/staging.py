@@ -82,7 +82,7 @@ def stage(source: Path, folder: Path, *, headers: Headers = None, memory: int | 
         >>> ps.stage("https://example.org/train-{000..146}.tar", "/scratch/train")
         >>> loader = ps.Loader("/scratch/train")
     """
-    name, target = os.fsencode(os.path.expanduser(os.fspath(source))), os.fsencode(_folder(folder))
+    name, target = os.fsencode(path_argument("source", source)), os.fsencode(_folder("folder", folder))
     with _Progress(f"staging {without_secrets(os.fsdecode(name))}") as progress:
         report = _core.stage(name, target, headers=header_lines(headers),
                              piece_bytes=0 if piece is None else parse_bytes(piece, "piece"),
@@ -166,7 +166,7 @@ def open_stage(folder: Path | None, memory: int = 0) -> OpenStage | None:
     """Returns the stage of the folder that ``stage=`` names."""
     if folder is None:
         return None
-    name = _folder(folder)
+    name = _folder("stage", folder)
     with _lock:
         found = _open.get(name)
         if found is None:
@@ -174,8 +174,11 @@ def open_stage(folder: Path | None, memory: int = 0) -> OpenStage | None:
         return found
 
 
-def _folder(folder: Any) -> str:
-    return os.path.abspath(os.path.expanduser(path_argument("stage", folder)))
+def _folder(name: str, folder: Any) -> str:
+    path = path_argument(name, folder)
+    if not path:
+        raise ValueError(f"{name}={path!r}: wants a folder")
+    return os.path.abspath(path)
 
 
 @atexit.register

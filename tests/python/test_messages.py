@@ -23,6 +23,12 @@ FORBIDDEN = ["incompatible function arguments", "nanobind", "std::", "_core", "b
 EXPECTED = (TypeError, ValueError, IndexError, MemoryError, ps.Error)
 
 
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch):
+    """Some wrong values are right ones for some arguments, such as names of folders to write to."""
+    monkeypatch.chdir(tmp_path)
+
+
 def complaint(call, *arguments, **keywords):
     """The message of a call that fails as it should; None where it did not fail."""
     try:
