@@ -122,7 +122,7 @@ TEST_F(StageDataSet, what_is_missing_is_named) {
 }
 
 TEST_F(StageDataSet, a_folder_within_the_source_is_refused) {
-  for (const std::string folder : {source_.path(), source_ / "copy"}) {
+  for (const std::string& folder : {source_.path(), source_ / "copy"}) {
     const auto report = stage(source_.path(), folder, options_);
     ASSERT_FALSE(report) << folder;
     EXPECT_EQ(report.error().code, ErrorCode::kInvalidArgument);
