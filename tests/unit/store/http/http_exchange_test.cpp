@@ -126,17 +126,16 @@ TEST_F(HttpExchanges, are_signed_and_sent_whole_at_every_try) {
 }
 
 TEST_F(HttpExchanges, fail_with_what_the_service_says) {
-  std::string status = "403 No", said = "Denied: you may not";
-  HttpServer server([&](const HttpCall&, HttpConnection& client) { client.answer_status(status, {}, said); });
+  HttpServer server([](const HttpCall& call, HttpConnection& client) {
+    if (call.method == "PUT") return client.answer_status("403 No", {}, "Denied: you may not");
+    client.answer_status("200 OK", {}, call.method == "POST" ? "Slow" : std::string(101, 'x'));
+  });
   const auto denied = send(server, "PUT", "body");
   ASSERT_FALSE(denied);
   EXPECT_EQ(denied.error().code, ErrorCode::kNoAccess);
-  EXPECT_EQ(denied.error().message, said);
+  EXPECT_EQ(denied.error().message, "Denied: you may not");
   EXPECT_EQ(denied.error().where.uri, "the-key");
-  status = "200 OK";
-  said = "Slow";
   EXPECT_EQ(send(server, "POST").error().code, ErrorCode::kIo) << "an answer may turn out to be an error at its end";
-  said = std::string(101, 'x');
   EXPECT_EQ(send(server, "GET").error().code, ErrorCode::kTooLarge);
 }
 
