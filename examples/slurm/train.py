@@ -5,6 +5,7 @@ usage: srun ... train.py SHARDS [--epochs 2] [--batch 32]     (train_staged.sh s
 The loader finds rank and number of ranks by itself, and gives every rank another share of the samples.
 """
 import argparse
+import gc
 import os
 import time
 
@@ -32,13 +33,7 @@ def average(value):
     return total.item() / dist.get_world_size()
 
 
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("shards")
-    arguments.add_argument("--epochs", type=int, default=2)
-    arguments.add_argument("--batch", type=int, default=32)
-    given = arguments.parse_args()
-    rank, ranks = join_group()
+def train(given, rank, ranks):
     loader = ps.Loader(given.shards, batch_size=given.batch, shuffle=True, seed=0, memory="256MiB",
                        fields=["image", "label"],
                        transform=[ps.RandomResizedCrop(SIZE, scale=(0.5, 1)), ps.RandomHorizontalFlip(),
@@ -65,6 +60,16 @@ def main():
             print(f"epoch {epoch}: loss {loss:.4f}, {seen} images on {ranks} nodes, "
                   f"{seen / (time.monotonic() - began):.0f} images/s", flush=True)
     loader.close()
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("shards")
+    arguments.add_argument("--epochs", type=int, default=2)
+    arguments.add_argument("--batch", type=int, default=32)
+    given = arguments.parse_args()
+    train(given, *join_group())
+    gc.collect()  # the model holds the group: if it lived on, torch would abort some runs when the program ends
     dist.barrier()  # a rank that goes first would take the connections of the others with it
     dist.destroy_process_group()
 
