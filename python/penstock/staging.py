@@ -95,7 +95,7 @@ def stage(source: Path, folder: Path, *, headers: Headers = None, memory: int | 
         if damaged:
             more = f" (and {len(damaged) - 1} more files)" if len(damaged) > 1 else ""
             raise Error(f"{damaged[0][0]} {damaged[0][1]}{more}", code="corrupt", uri=os.fsdecode(target))
-    return StageReport(**cast("dict[str, Any]", report))
+    return StageReport(**report)
 
 
 class _Progress:
