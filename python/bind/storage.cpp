@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -40,6 +41,8 @@ void end_calls() {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
+constexpr double kLastSecond = 9e9;  // since 1970: in the year 2255, which the system's clock can hold
+
 // A Python function that any thread may call and destroy.
 class CredentialFunction {
  public:
@@ -66,7 +69,8 @@ class CredentialFunction {
       S3Credentials credentials{id, secret, session, bearer};
       if (expires)
         credentials.expires = std::chrono::system_clock::time_point(
-            std::chrono::duration_cast<std::chrono::system_clock::duration>(std::chrono::duration<double>(*expires)));
+            std::chrono::duration_cast<std::chrono::system_clock::duration>(
+                std::chrono::duration<double>(*expires >= 0 ? std::min(*expires, kLastSecond) : 0)));
       return credentials;
     } catch (const nb::python_error& error) {
       const std::string type = nb::cast<std::string>(error.type().attr("__name__"));

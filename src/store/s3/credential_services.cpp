@@ -69,8 +69,10 @@ Result<HttpAnswer> ask(const HttpExchange& exchange, std::chrono::milliseconds c
 std::optional<std::chrono::system_clock::time_point> time_of(const std::string& text) {
   if (text.empty()) return std::nullopt;
   const auto seconds = parse_iso_time(text);
-  // A time that cannot be read is soon.
-  if (!seconds) return std::chrono::system_clock::now() + std::chrono::minutes(5);
+  // A time that cannot be read, or that the clock cannot hold, is soon.
+  constexpr std::int64_t kLastSecond = 9'000'000'000;  // in the year 2255
+  if (!seconds || *seconds < 0 || *seconds > kLastSecond)
+    return std::chrono::system_clock::now() + std::chrono::minutes(5);
   return std::chrono::system_clock::time_point(std::chrono::seconds(*seconds));
 }
 

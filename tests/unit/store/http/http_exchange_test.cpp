@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "store/http/http_store.h"
 #include "support/http_reading.h"
 #include "support/watchdog.h"
@@ -199,9 +201,9 @@ TEST_F(HttpExchanges, are_redirected_by_the_judge_and_send_no_signature_elsewher
 }
 
 TEST_F(HttpExchanges, a_missing_object_is_told_from_a_missing_bucket_although_head_answers_have_no_body) {
-  std::string said = "Key";
+  std::atomic<const char*> said = "Key";
   HttpServer server([&](const HttpCall& call, HttpConnection& client) {
-    client.answer_status("404 No", {}, call.method == "HEAD" ? "" : said);
+    client.answer_status("404 No", {}, call.method == "HEAD" ? "" : said.load());
   });
   EXPECT_EQ(store_->stat(server.url()).error().code, ErrorCode::kNotFound);
   said = "Bucket";

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
+
 #include "support/s3_reading.h"
 #include "support/watchdog.h"
 
@@ -109,7 +112,7 @@ TEST_F(S3Stores, wrong_credentials_are_one_line_without_secrets) {
 }
 
 TEST_F(S3Stores, a_proxy_that_finds_nothing_is_no_missing_object) {
-  int proxied = 0;
+  std::atomic<int> proxied = 0;
   server_->before = [&](const HttpCall&, HttpConnection& client) {
     if (++proxied > 2) return false;
     client.answer_status("404 Not Found", {}, "<html>nothing here</html>");
@@ -267,17 +270,18 @@ TEST_F(S3Stores, an_object_that_changes_is_noticed) {
 }
 
 TEST_F(S3Stores, listings_that_make_no_sense_are_errors) {
-  std::string body = "<ListBucketResult><IsTruncated>true</IsTruncated>";
-  body += "<NextContinuationToken>same</NextContinuationToken></ListBucketResult>";
+  const std::array<std::string, 3> bodies = {
+      "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>same</NextContinuationToken>"
+      "</ListBucketResult>",  // would never end
+      "<ListBucketResult><Contents><Key>y/other</Key><Size>1</Size></Contents></ListBucketResult>",
+      "<html>login</html>"};
+  std::atomic<std::size_t> turn = 0;
   server_->before = [&](const HttpCall&, HttpConnection& client) {
-    client.answer_status("200 OK", {}, body);
+    client.answer_status("200 OK", {}, bodies[turn]);
     return true;
   };
-  EXPECT_EQ(store_->list("s3://bucket/x").error().code, ErrorCode::kCorrupt) << "it would never end";
-  body = "<ListBucketResult><Contents><Key>y/other</Key><Size>1</Size></Contents></ListBucketResult>";
-  EXPECT_EQ(store_->list("s3://bucket/x").error().code, ErrorCode::kCorrupt);
-  body = "<html>login</html>";
-  EXPECT_EQ(store_->list("s3://bucket/x").error().code, ErrorCode::kCorrupt);
+  for (; turn < bodies.size(); ++turn)
+    EXPECT_EQ(store_->list("s3://bucket/x").error().code, ErrorCode::kCorrupt) << bodies[turn];
 }
 
 }  // namespace
