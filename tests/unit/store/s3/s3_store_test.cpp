@@ -270,7 +270,7 @@ TEST_F(S3Stores, an_object_that_changes_is_noticed) {
 }
 
 TEST_F(S3Stores, listings_that_make_no_sense_are_errors) {
-  const std::array<std::string, 3> bodies = {
+  static constexpr std::array<const char*, 3> bodies = {
       "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>same</NextContinuationToken>"
       "</ListBucketResult>",  // would never end
       "<ListBucketResult><Contents><Key>y/other</Key><Size>1</Size></Contents></ListBucketResult>",
