@@ -54,7 +54,7 @@ $(VENV)/.created: $(STAMPS)/packages
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.created $(SOURCES)
-	@echo "building penstock (the first time takes three minutes on two fast cores)"
+	@echo "building penstock (the first time takes about five minutes on two cores)"
 	@$(PIP) install --no-build-isolation --no-deps --force-reinstall .
 	@touch $@
 
