@@ -21,7 +21,8 @@ struct OpenRequest {
   std::string identity;            // names the data set in the folder of saved indexes
   std::vector<std::string> paths;  // keys: files as the user wrote them, patterns expanded; not empty
   bool is_alone = false;           // the user named this one object, not a list or a pattern
-  // Of a packed data set, as text: a shard without an index beside it, or with that of another data set, is an error.
+  // The description of a packed data set, as text; empty for other data. A shard without an index beside it, or with the
+  // index of another data set, is then an error.
   std::string description = {};
 };
 

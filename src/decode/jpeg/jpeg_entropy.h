@@ -100,7 +100,7 @@ class JpegEntropyDecoder {
   unsigned until_progress_ = kMcusPerProgress;
   std::uint64_t restarts_ = 0;  // number of restart markers so far
 
-  // Of a window: the number of MCUs up to the end of its row, and the numbers of MCUs in the image. A row of a whole
+  // For a window: the number of MCUs up to the end of its row, and the numbers of MCUs in the image. A row of a whole
   // image never ends, because its rows follow each other.
   static constexpr unsigned kNever = ~0u;
   unsigned until_row_ends_ = kNever;

@@ -33,7 +33,7 @@ class VerifiedShards {
 
  private:
   struct Shard {
-    // Of the raw file, or else of the file as it is stored. Empty: the index has none.
+    // The hash of the raw file, or else of the file as it is stored. Empty: the index has none.
     std::optional<MdsHash> hash;
     bool hash_is_of_stored = false;
     Mutex mutex;

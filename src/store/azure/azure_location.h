@@ -20,8 +20,8 @@ class AzureLocation {
  public:
   static Result<AzureLocation> make(const AzureOptions& options);
 
-  // Of a blob, or of the container if the name is empty. `query` is encoded already; the shared access signature is
-  // added, so the URL may be secret.
+  // Returns the URL of a blob, or of the container if the name is empty. `query` is encoded already; the shared access
+  // signature is added, so the URL may be secret.
   Result<HttpUrl> url_of(const AzureKey& key, std::string_view query = {}) const;
   bool has(const HttpUrl& url) const { return server_.same_server(url); }
   const std::string& account() const { return account_; }

@@ -31,7 +31,7 @@ class S3Location {
   static Result<std::shared_ptr<S3Location>> make(Setup setup);
 
   Result<HttpUrl> url_of_key(const std::string& key) const;
-  // Of an object, or of the bucket if the name is empty. `query` is encoded already.
+  // Returns the URL of an object, or of the bucket if the name is empty. `query` is encoded already.
   Result<HttpUrl> url_of(const S3Key& key, std::string_view query = {}) const PENSTOCK_EXCLUDES(mutex_);
 
   // Whether the URL is one of this store's servers, so that its requests carry signatures.
