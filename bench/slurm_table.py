@@ -27,6 +27,7 @@ import sys
 import tempfile
 import time
 
+PENSTOCK = str(pathlib.Path(sys.executable).parent / "penstock")  # the command of this interpreter
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 EPOCH = """
@@ -87,8 +88,8 @@ class Table:
         self.once = {}
         for name, command in {
                 "tar": ["tar", "cf", self.shared / "all.tar", "-C", self.shared, "files"],
-                "penstock pack tar": ["penstock", "pack", self.shared / "files", self.shared / "shards"],
-                "penstock pack tfrecord": ["penstock", "pack", self.shared / "files", self.shared / "tfrecord",
+                "penstock pack tar": [PENSTOCK, "pack", self.shared / "files", self.shared / "shards"],
+                "penstock pack tfrecord": [PENSTOCK, "pack", self.shared / "files", self.shared / "tfrecord",
                                            "--format", "tfrecord"]}.items():
             self.cold = not self.given.warm and drop_page_cache()
             began = time.monotonic()
@@ -101,7 +102,7 @@ class Table:
         return {"files": ([["cp", "-r", self.shared / "files", to / "files"]], to / "files"),
                 "tar": ([["cp", self.shared / "all.tar", to], ["tar", "xf", to / "all.tar", "-C", to]], to / "files"),
                 "tfrecord": ([["cp", "-r", self.shared / "tfrecord", to / "tfrecord"]], to / "tfrecord"),
-                "stage": ([["penstock", "stage", self.shared / "shards", to / "shards"]], to / "shards"),
+                "stage": ([[PENSTOCK, "stage", self.shared / "shards", to / "shards"]], to / "shards"),
                 "in place": ([], self.shared / "shards")}
 
     def measure(self):

@@ -34,6 +34,8 @@ import urllib.request
 import penstock as ps
 import slow_server
 
+PENSTOCK = str(pathlib.Path(sys.executable).parent / "penstock")  # the command of this interpreter
+
 SHARDS = 4
 
 
@@ -57,7 +59,7 @@ def bytes_sent(url):
 
 def copy(pattern, target):
     began = time.monotonic()
-    done = subprocess.run(["penstock", "stage", pattern, target, "--json"], check=True, capture_output=True, text=True)
+    done = subprocess.run([PENSTOCK, "stage", pattern, target, "--json"], check=True, capture_output=True, text=True)
     return {"copy_s": time.monotonic() - began, "copied": json.loads(done.stdout)["bytes_copied"]}
 
 
